@@ -15,7 +15,7 @@
 //! - Everything that takes room is counted under the lock: complete entries by their size, others by their reservation.
 //!   So all processes together stay within the limit.
 //! - A `.part` file that is not locked belongs to a process that no longer exists. The next reservation removes it.
-//! - No symbolic link is followed, except on Windows, where few users may create one: see [`place`]. Files with other names than ours are never touched.
+//! - No symbolic link is followed: see [`place`]. Files with other names than ours are never touched.
 
 mod count;
 mod place;

@@ -2,7 +2,8 @@
 //!
 //! On Unix, only the user can enter the folder, and files are reached through the opened folder, so that no part of the path can
 //! be exchanged in between. On Windows, who can enter it is decided by the access control list that it inherits: that of the
-//! user's profile has only the user, the system and administrators. There, files are reached by their paths.
+//! user's profile has only the user, the system and administrators. There, files are reached by their paths. A link in the place of
+//! a file is opened itself, and refused.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -172,10 +173,17 @@ mod unix {
 mod windows {
     use std::fs::{self, File, Metadata, OpenOptions};
     use std::io::{self, ErrorKind};
+    #[cfg(windows)]
+    use std::os::windows::fs::OpenOptionsExt as _;
     use std::path::{Path, PathBuf};
     use std::time::SystemTime;
 
     use crate::folder::place::{FileData, refused};
+
+    /// `FILE_FLAG_OPEN_REPARSE_POINT`: a symbolic link is opened itself, and not the file that it names.
+    /// See <https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-createfilew>.
+    #[cfg(windows)]
+    const OPEN_LINK: u32 = 0x0020_0000;
 
     /// A folder of this user.
     #[derive(Debug)]
@@ -199,13 +207,12 @@ mod windows {
 
         /// Opens a file for reading and writing, and creates it if it does not exist.
         pub(in super::super) fn open_or_create(&self, name: &str) -> io::Result<File> {
-            let mut options = OpenOptions::new();
-            options.read(true).write(true).create(true).truncate(false).open(self.0.join(name))
+            self.open_with(name, OpenOptions::new().read(true).write(true).create(true))
         }
 
         /// Creates a file. [`ErrorKind::AlreadyExists`]: the name is taken.
         pub(in super::super) fn create_file(&self, name: &str) -> io::Result<File> {
-            OpenOptions::new().write(true).create_new(true).open(self.0.join(name))
+            self.open_with(name, OpenOptions::new().write(true).create_new(true))
         }
 
         /// Opens a file for reading. `None`: the file does not exist.
@@ -213,7 +220,7 @@ mod windows {
             if self.data(name).is_none() {
                 return Ok(None);
             }
-            let file = match File::open(self.0.join(name)) {
+            let file = match self.open_with(name, OpenOptions::new().read(true)) {
                 Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
                 file => file?,
             };
@@ -223,7 +230,17 @@ mod windows {
 
         /// Opens a file for locking it.
         pub(in super::super) fn open_to_lock(&self, name: &str) -> io::Result<File> {
-            OpenOptions::new().read(true).write(true).open(self.0.join(name))
+            self.open_with(name, OpenOptions::new().read(true).write(true))
+        }
+
+        fn open_with(&self, name: &str, options: &mut OpenOptions) -> io::Result<File> {
+            #[cfg(windows)]
+            options.custom_flags(OPEN_LINK);
+            let file = options.open(self.0.join(name))?;
+            if data(&file.metadata()?).is_none() {
+                return Err(refused("a file of the store is a symbolic link"));
+            }
+            Ok(file)
         }
 
         /// Returns whether anything has this name.
@@ -261,5 +278,29 @@ mod windows {
     fn data(data: &Metadata) -> Option<FileData> {
         let modified = data.modified().unwrap_or(SystemTime::UNIX_EPOCH);
         data.is_file().then_some(FileData { size: data.len(), modified })
+    }
+
+    #[cfg(all(windows, test))]
+    mod tests {
+        use std::os::windows::fs::symlink_file;
+
+        use super::*;
+
+        #[test]
+        fn a_link_is_not_followed() {
+            let (folder, victim) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+            let victim = victim.path().join("victim");
+            fs::write(&victim, "mine").unwrap();
+            // A link cannot be created without the right to, nor under older versions of Wine.
+            if symlink_file(&victim, folder.path().join("lock")).is_err() {
+                return;
+            }
+            let place = PrivateFolder::open(folder.path()).unwrap();
+            for file in [place.open_or_create("lock"), place.open_to_lock("lock")] {
+                assert_eq!(file.unwrap_err().kind(), ErrorKind::PermissionDenied);
+            }
+            assert!(place.read("lock").unwrap().is_none() && place.has("lock"));
+            assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
+        }
     }
 }
