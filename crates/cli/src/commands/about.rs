@@ -13,7 +13,7 @@ use tamis_mcp::config::{ConfigFiles, ConfigPlaces};
 use super::gateway;
 use crate::console::colour;
 
-/// The text for someone who types only `tamis`. `{title}` begins a title, and `{end}` ends it.
+/// The text for someone who types only `tamis`. `{title}` begins a title, and `{end}` ends it. `{agents}` is [`AGENTS`].
 const WELCOME: &str = "\
 {title}tamis{end} keeps what you need of tool output, while it arrives: fields of JSON, failures of commands, the text of pages.
 
@@ -25,9 +25,16 @@ const WELCOME: &str = "\
 {title}More{end}
   tamis help          all commands and topics
   tamis help jq       commands of jq, and what to write instead
-  tamis install       lets a coding agent use it: tamis install claude-code
+  {agents}
   tamis tools         60 filters for tools of GitHub, Slack, Jira, Kubernetes and others
 ";
+
+/// How coding agents use tamis: hooks cannot be installed on Windows.
+const AGENTS: &str = if cfg!(windows) {
+    "tamis mcp           filters what an MCP server returns to a coding agent: tamis mcp -- npx SERVER"
+} else {
+    "tamis install       lets a coding agent use it: tamis install claude-code"
+};
 
 /// Returns what a person sees who types only `tamis`. `None`: another program reads it, or there is input.
 pub(crate) fn welcome(typed: &[OsString]) -> Option<String> {
@@ -36,7 +43,7 @@ pub(crate) fn welcome(typed: &[OsString]) -> Option<String> {
         return None;
     }
     let style = if colour::on_stdout() { colour::TITLE } else { anstyle::Style::new() };
-    let text = WELCOME.replace("{title}", &style.to_string());
+    let text = WELCOME.replace("{agents}", AGENTS).replace("{title}", &style.to_string());
     Some(text.replace("{end}", &format!("{style:#}")))
 }
 
