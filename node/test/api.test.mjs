@@ -142,6 +142,28 @@ test('options of a call', () => {
   assert.ok(output.length <= 100 && report.budget_applied)
 })
 
+test('a value of another type is described without the names of Rust', () => {
+  const words = (rules) => {
+    try {
+      new Program(rules)
+      return ''
+    } catch (error) {
+      return error.message
+    }
+  }
+  assert.match(words({ where: ['n>4'] }), /expected a condition such as {"path": "stars", "greater": 4}/)
+  assert.match(words({ where: [{ path: 'n', not: 4 }] }), /expected a test such as {"greater": 4}/)
+  assert.match(words({ patches: ['/a'] }), /expected an operation such as {/)
+  const names = [...words({ frobnicate: 1 }).matchAll(/`(\w+)`/g)].map(([, name]) => name).slice(1)
+  assert.ok(names.length > 20)
+  for (const name of names) {
+    for (const value of [5, -1, 1.5, true, 'x', [5], ['x'], [{ zz: 1 }], { zz: 1 }]) {
+      const found = words({ [name]: value })
+      assert.doesNotMatch(found, /\b(struct|enum|newtype|tuple) /, found)
+    }
+  }
+})
+
 test('a signal ends the wait for another thread', async () => {
   const reason = new Error('enough')
   const large = JSON.stringify(Array.from({ length: 200_000 }, (_, id) => ({ id, x: 1 })))

@@ -21,7 +21,7 @@ use tamis_text::fields::is_default;
 /// assert_eq!(same, Spec::new().content(content));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = r#"options of pages such as {"format": "text"}"#)]
 pub struct Content {
     #[serde(skip_serializing_if = "is_default")]
     #[doc(hidden)]

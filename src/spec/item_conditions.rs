@@ -89,7 +89,7 @@ impl Display for ValueTest {
 /// Numbers are compared by value, exactly (`1.0` is `1`), and strings after unescaping. Values of different kinds are never
 /// equal, and neither is the less.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = r#"a test such as {"greater": 4}"#)]
 pub struct ValueTest {
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some")]
     #[doc(hidden)]
@@ -169,7 +169,11 @@ impl ValueTest {
 
 /// A condition as it is written: the parts of the test are members of it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(
+    default,
+    deny_unknown_fields,
+    expecting = r#"a condition such as {"path": "stars", "greater": 4}"#
+)]
 struct ConditionFields {
     path: String,
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some")]

@@ -263,7 +263,7 @@ impl<'de> Deserialize<'de> for AtLeastOne {
 /// assert!(serde_json::from_str::<Spec>(r#"{"compact": {"header": "Issues"}}"#).is_err());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = r#"a template such as {"item": "{{.id}} {{.title}}"}"#)]
 pub struct Compact {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[doc(hidden)]

@@ -32,7 +32,10 @@ use super::RawJson;
 /// assert_eq!(same, spec);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = r#"an operation such as {"op": "remove", "path": "/user/ssn"}"#
+)]
 pub struct PatchOp {
     #[doc(hidden)]
     pub op: PatchOpKind,
@@ -231,7 +234,10 @@ fn there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, 
 /// The condition of a branch of `when`: the value at a JSON Pointer equals a given value, compared as RFC 6902's `test`
 /// compares. It does not hold if the document has no value there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = r#"a condition such as {"path": "/kind", "value": "issue"}"#
+)]
 pub struct Condition {
     #[doc(hidden)]
     pub path: String,

@@ -114,7 +114,7 @@ struct WrittenSource {
 
 /// The form of a map.
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = r#"a source such as {"path": "user.login"}"#)]
 struct SourceFields {
     path: String,
     on_kind: Option<OnKind>,

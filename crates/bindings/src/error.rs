@@ -133,8 +133,9 @@ fn plain(message: &str) -> String {
     let Some((found, expected)) = message.rsplit_once(", expected ") else {
         return message.to_owned();
     };
-    let known = TYPES.iter().find(|(name, _)| *name == expected);
-    format!("{found}, expected {}", known.map_or(expected, |(_, words)| words))
+    let known = TYPES.iter().find(|(name, _)| *name == expected).map(|(_, words)| *words);
+    let other = if expected.starts_with("struct ") { "an object" } else { expected };
+    format!("{found}, expected {}", known.unwrap_or(other))
 }
 
 impl BindingError {

@@ -233,7 +233,6 @@ fn wanted(expected: &dyn Expected) -> String {
         "a boolean" => "true or false".to_owned(),
         "a string" => "text".to_owned(),
         "a sequence" => "a list".to_owned(),
-        "struct Compact" => "a map of templates, with `item`".to_owned(),
         // The types of `gateway.yaml`.
         _ if text.starts_with("struct Written") => "a map".to_owned(),
         _ if text.starts_with("struct ") => "a map of rules".to_owned(),
