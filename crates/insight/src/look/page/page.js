@@ -2,6 +2,8 @@
 (() => {
   const PARENT = 0, STEP = 1, COUNT = 2, BYTES = 3, OWN = 4, TOKENS = 5, TYPES = 6;
   const LABEL = 18, LINE = 16, LETTER = 7.3, COLOURS = 8, ROWS = 1000, PRINTED = 60;
+  // The size of the map on paper, which is scaled to the width of the page.
+  const SHEET = { width: 1000, height: 560 };
   // A child with more than this part of its parent leaves the colours to its own children.
   const MOST = 0.6;
   // Control characters, and those that change the direction of text.
@@ -12,8 +14,9 @@
   const map = element("map"), details = element("details"), rows = element("rows"), crumbs = element("crumbs");
   const sides = {};
   for (const side of ["before", "after"]) if (data[side]) sides[side] = prepare(data[side]);
-  const state = { side: "before", at: 0, view: "map", sort: "tokens", up: false, focus: null, scale: true };
+  const state = { side: "before", at: 0, view: "map", sort: "tokens", up: false, focus: null, scale: true, prints: false };
   const RULES = 5, GROUPS = [];
+  chooseTrunk();
   for (const side of ["after", "before"]) if (sides[side]) group(sides[side], side);
   if (sides.after && data.rules.length) judge();
 
@@ -26,25 +29,42 @@
       const joint = paths[parent] && (tree.separator !== "." || !step.startsWith("[")) ? tree.separator : "";
       paths.push(paths[parent] + joint + step);
     }
-    return { nodes, children, paths, about: tree.exact ? "" : "~" };
+    return { nodes, children, paths, separator: tree.separator, about: tree.exact ? "" : "~" };
+  }
+
+  // Returns the node whose children have colours: the first without a child that has most of it.
+  function trunkOf({ nodes, children, about }) {
+    const figure = about ? BYTES : TOKENS;
+    for (let at = 0; ;) {
+      const heavy = children[at].find((child) => children[child].length && nodes[child][figure] > MOST * nodes[at][figure]);
+      if (heavy === undefined) return at;
+      at = heavy;
+    }
+  }
+
+  // Chooses the node whose children have colours, on the input, and takes its path on both sides, so that the balance of the output
+  // does not change the colours. If the output lacks it, both take its closest parent that the output has. If that is the document,
+  // the filter moves the items, and the output has a node of its own.
+  function chooseTrunk() {
+    const { before, after } = sides;
+    before.trunk = trunkOf(before);
+    if (!after) return;
+    const places = new Map(after.paths.map((path, at) => [path, at]));
+    let at = before.trunk;
+    while (!places.has(before.paths[at])) at = before.nodes[at][PARENT];
+    const own = trunkOf(after), moves = at === 0 && before.trunk !== 0 && own !== 0;
+    if (!moves) before.trunk = at;
+    after.trunk = moves ? own : places.get(before.paths[at]);
   }
 
   // Colours the nodes by the member of the items that they belong to. A member has one colour on both sides, also if the filter
   // renames it. The heaviest members of the output come first; those without a colour of their own are grey.
   function group(tree, side) {
-    const { nodes, children, paths } = tree, figure = tree.about ? BYTES : TOKENS;
+    const { nodes, children, trunk, separator } = tree;
     tree.groups = nodes.map(() => -1);
-    let trunk = 0;
-    for (;;) {
-      const heavy = children[trunk].find((child) => children[child].length && nodes[child][figure] > MOST * nodes[trunk][figure]);
-      if (heavy === undefined) break;
-      trunk = heavy;
-    }
-    tree.trunk = trunk;
-    const below = paths[trunk] ? paths[trunk].length + 1 : 0;
     const nameOf = (child) => {
-      const own = paths[child].slice(below), source = side === "after" && data.sources[own];
-      return (source || own).split(/[.[]/)[0] || own;
+      const own = nodes[child][STEP], source = side === "after" && data.sources[own];
+      return separator === "." ? (source || own).split(/[.[]/)[0] || own : own;
     };
     for (const child of children[trunk]) {
       const member = nameOf(child);
@@ -60,15 +80,15 @@
     const { nodes, children, paths } = sides.before, places = new Map(paths.map((path, at) => [path, at]));
     const removed = nodes.map(() => null), kept = new Map();
     // What a select moves is no loss.
-    const after = sides.after, stem = after.paths[after.trunk];
+    const after = sides.after, stem = paths[sides.before.trunk];
     for (const child of after.children[after.trunk]) {
-      const key = after.paths[child].slice(stem ? stem.length + 1 : 0), source = data.sources[key];
+      const source = data.sources[after.nodes[child][STEP]];
       const at = source && places.get(stem ? `${stem}.${source}` : source);
       if (at !== undefined) kept.set(at, after.nodes[child][BYTES]);
     }
     data.rules.forEach(([, paths], rule) => {
       for (const [path, bytes] of paths) {
-        const at = places.get(path);
+        const at = places.get(path.replace(HIDDEN, "\ufffd"));
         if (at === undefined || (kept.has(at) && nodes[at][BYTES] > 0)) continue;
         (removed[at] = removed[at] || []).push([rule, bytes / Math.max(nodes[at][BYTES], 1)]);
       }
@@ -82,6 +102,14 @@
       const most = kept.has(at) ? Math.max(1 - kept.get(at) / Math.max(nodes[at][BYTES], 1), 0) : 1;
       fates[at] = sum > most ? fate.map((part) => (part * most) / sum) : fate;
     }
+    // The fate of a container is that of its own bytes and of the values in it.
+    const lost = nodes.map((node, at) => fates[at].map((part) => part * (children[at].length ? node[OWN] : node[BYTES])));
+    for (let at = nodes.length - 1; at > 0; at--) {
+      lost[at].forEach((bytes, rule) => { lost[nodes[at][PARENT]][rule] += bytes; });
+    }
+    // The figures of the rules are exact, also for what has no path in the map.
+    data.rules.forEach(([, , bytes], rule) => { lost[0][rule] = bytes; });
+    nodes.forEach((node, at) => { fates[at] = lost[at].map((bytes) => bytes / Math.max(node[BYTES], 1)); });
   }
 
   const keptOf = (fate) => Math.max(1 - fate.reduce((sum, part) => sum + part, 0), 0);
@@ -123,7 +151,7 @@
   }
 
   function layout() {
-    const box = map.getBoundingClientRect(), tiles = [], side = scaled();
+    const box = state.prints ? SHEET : map.getBoundingClientRect(), tiles = [], side = scaled();
     const waiting = [[state.at, { x: 0, y: 0, width: box.width * side, height: box.height * side }]];
     const { nodes, children } = tree();
     while (waiting.length) {
@@ -176,8 +204,9 @@
 
   function drawMap() {
     map.textContent = "";
-    const all = document.createDocumentFragment(), [tiles, box] = layout();
-    // Parts of the map, so that paper of another size has all of it.
+    // On paper the map is a sheet whose lengths and letters are parts of the width of the page.
+    const all = document.createElement("div"), [tiles, box] = layout();
+    all.className = state.prints ? "sheet printed" : "sheet";
     const part = (side, whole) => (100 * side) / whole + "%";
     let first = true;
     if (scaled() < 1) all.append(ghost());
@@ -294,11 +323,19 @@
 
   // Says in words what the colours of a rectangle show.
   function fateOf(at) {
+    const words = verdict(at);
+    return words && `; ${words}`;
+  }
+
+  // Returns which part of a value the filter keeps, and which part each rule leaves out, or nothing if that is not known.
+  function verdict(at) {
     const fate = state.side === "before" && tree().fates ? tree().fates[at] : null;
-    if (!fate || tree().children[at].length) return "";
+    if (!fate) return "";
     const parts = fate.map((part, rule) => [part, data.rules[rule][0]]).filter(([part]) => part >= 0.005);
+    if (parts.length === 0) return "kept";
+    if (parts.length === 1 && keptOf(fate) < 0.005) return `left out by ${parts[0][1]}`;
     const words = parts.map(([part, rule]) => `${percent(part)} left out by ${rule}`);
-    return words.length ? `; ${[`${percent(keptOf(fate))} kept`, ...words].join(", ")}` : "; kept";
+    return (keptOf(fate) < 0.005 ? words : [`${percent(keptOf(fate))} kept`, ...words]).join(", ");
   }
 
   function drawCrumbs() {
@@ -331,7 +368,8 @@
     order.sort((one, other) => (state.up ? -compare(one, other) : compare(one, other)));
     const shown = state.view === "table" ? ROWS : PRINTED, left = order.length - shown;
     order = order.slice(0, shown);
-    const all = document.createDocumentFragment();
+    const all = document.createDocumentFragment(), judged = state.side === "before" && tree().fates;
+    element("fate").hidden = !judged;
     for (const at of order) {
       const row = document.createElement("tr");
       const cells = [name(at), grouped(nodes[at][COUNT]), grouped(nodes[at][BYTES]), about + grouped(nodes[at][TOKENS])];
@@ -346,10 +384,18 @@
       inside.className = "share";
       text.textContent = percent(share(at));
       bar.className = "bar";
-      bar.style.width = Math.max(share(at) * 160, 1) + "px";
+      bar.style.setProperty("--share", share(at));
+      if (judged) bar.append(partsOf(tree().fates[at], tree().groups[at]));
+      else if (tree().groups[at] >= 0) bar.style.background = `var(--c${tree().groups[at]})`;
       inside.append(text, bar);
       cell.append(inside);
       row.append(cell);
+      if (judged) {
+        const fate = document.createElement("td");
+        fate.className = "fate";
+        fate.textContent = verdict(at);
+        row.append(fate);
+      }
       all.append(row);
     }
     rows.textContent = "";
@@ -479,6 +525,9 @@
     cancelAnimationFrame(waiting);
     waiting = requestAnimationFrame(() => { if (state.view === "map") drawMap(); });
   });
+  for (const [kind, prints] of [["beforeprint", true], ["afterprint", false]]) {
+    addEventListener(kind, () => { state.prints = prints; if (state.view === "map") drawMap(); });
+  }
   drawTotals();
   draw();
 })();
