@@ -86,6 +86,7 @@ impl EditKind {
                 | Self::Text
                 | Self::TextList
                 | Self::InputTextList
+                | Self::BareTextList
                 | Self::Output
                 | Self::ToolOutput
         )

@@ -24,6 +24,9 @@ use tamis::FailureReport;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PruneReport {
+    /// The document has a list in the place of messages, also if it is empty.
+    #[serde(skip)]
+    pub has_history: bool,
     /// Number of messages in the history.
     pub messages: u64,
     /// Number of user messages that count as turns. Messages with nothing but results do not.

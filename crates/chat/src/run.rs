@@ -120,6 +120,7 @@ impl PruneScan {
     fn report(&self) -> PruneReport {
         let Survey { findings, calls, counts, .. } = &self.survey;
         PruneReport {
+            has_history: counts.has_history,
             messages: counts.messages,
             user_turns: counts.turns,
             results: counts.results,

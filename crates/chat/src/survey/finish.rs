@@ -47,18 +47,33 @@ impl Survey {
                 message.item_tool = Item::tool_of(text);
                 message.type_role = MessageRole::of_type(text);
             }
+            (Frame::Message, Member::Kind) => message.kind_role = MessageRole::of_kind(text),
+            // The last name is that of the class.
+            (Frame::ClassPath, _) => message.class_role = MessageRole::of_class(text),
             (Frame::Block, Member::Type) => block.kind = BlockKind::of(text),
+            (Frame::Part, Member::PartKind) => {
+                part.is_return = text == Some(b"tool-return");
+                part.is_retry = matches!(text, Some(b"retry-prompt" | b"retry-feedback"));
+            }
             (Frame::Part, Member::Type) => {
                 part.is_tool = text == Some(b"tool");
                 let name = beginning.strip_prefix(b"tool-").filter(|name| !name.is_empty());
                 part.is_shown_tool = name.is_some() || text == Some(b"dynamic-tool");
+                // An invocation of the AI SDK 4 names its tool inside.
+                let name = name.filter(|name| *name != b"invocation" || part.shown_tool.is_none());
                 // A longer name matches no pattern.
                 if let Some(name) = name.and_then(|name| std::str::from_utf8(name).ok()) {
                     part.shown_tool = Some(calls.tool(if whole { name } else { "" }, program)?);
                 }
             }
-            (Frame::Part, Member::ToolCallId) => part.shown_id = id(),
-            (Frame::Part, Member::ToolName) => part.shown_tool = tool(calls)?,
+            (Frame::Part | Frame::Invocation, Member::ToolCallId) => part.shown_id = id(),
+            (Frame::Part | Frame::Invocation, Member::ToolName) => part.shown_tool = tool(calls)?,
+            // Nothing can be removed from an empty text.
+            (_, Member::Stream) if found.raw <= 2 => self.list.has_streams |= frame == Frame::Piece,
+            (_, Member::Stream) => {
+                self.list.has_streams |= frame == Frame::Piece;
+                return self.add(frame, Value::plain(at, member, string, found, text));
+            }
             (Frame::ToolResult, Member::CallId) => block.call_id = id(),
             (Frame::MetadataTime | Frame::StateTime, _) => {
                 let compacted = Compacted::of(text, at.start, at.end);
@@ -112,11 +127,15 @@ impl Survey {
     fn add(&mut self, frame: Frame, value: Value) -> Result<(), Raise> {
         let values = match frame {
             Frame::Block | Frame::ToolResult => &mut self.block.call.values,
-            Frame::Part => &mut self.part.output,
+            Frame::Part if value.member == Member::Content => &mut self.part.content,
+            Frame::Part | Frame::Invocation => &mut self.part.output,
+            Frame::Piece | Frame::Output => &mut self.message.output,
             Frame::CodeResult => &mut self.call.values,
             Frame::State => &mut self.part.values,
             Frame::FunctionResponse => &mut self.call.values,
-            Frame::Message if value.member == Member::Output => &mut self.message.output,
+            Frame::Message if matches!(value.member, Member::Output | Member::Result) => {
+                &mut self.message.output
+            }
             _ => &mut self.message.content,
         };
         let is_first = values.is_empty();
@@ -138,7 +157,10 @@ impl Survey {
         let outer = self.frame().unwrap_or(Frame::Document);
         let span = |from: u64| from..at + 1;
         match frame {
+            // The members of a message may be in an object of their own.
+            Frame::Message if outer == Frame::Message => Ok(()),
             Frame::Message => self.end_message(at),
+            Frame::Invocation if outer == Frame::Invocations => self.end_part(),
             Frame::Metadata | Frame::MetadataTime => {
                 self.message.metadata.close(frame == Frame::MetadataTime, at);
                 Ok(())
@@ -163,6 +185,7 @@ impl Survey {
                     Value::list(span(self.list.from), ValueKind::ToolOutput, &mut self.list);
                 self.add(outer, value)
             }
+            Frame::Pieces if self.list.has_streams => Ok(()),
             Frame::Pieces => {
                 let kind = match outer {
                     Frame::Message => ValueKind::InputList,
@@ -252,7 +275,13 @@ impl Survey {
 
     fn end_part(&mut self) -> Result<(), Raise> {
         let part = std::mem::take(&mut self.part);
-        self.message.response_parts += u64::from(part.response);
+        self.message.response_parts += u64::from(part.response || part.is_return || part.is_retry);
+        if part.is_return {
+            self.message.results_inside = true;
+            let tool = part.shown_tool.unwrap_or(UNKNOWN);
+            let origin = Origin { tool, id: part.shown_id, ..Origin::default() };
+            return self.found(part.content, origin);
+        }
         // A part with a response is Gemini's. Its result is in the findings already, in document order.
         if part.response || part.has_code_result {
             return Ok(());
@@ -326,10 +355,11 @@ impl Survey {
         let role = message.any_role();
         let Message { item, item_tool, call_id, tool_call_id, name, metadata, .. } = message;
         match item {
-            Some(Item::Call) => self.end_item_call(call_id, name.as_deref()),
+            Some(Item::Call) => self.end_item_call(call_id.or(tool_call_id), name.as_deref()),
             Some(Item::Output) => {
-                let tool = self.answered(call_id.as_ref(), name.as_deref().or(item_tool))?;
-                let origin = Origin { tool, id: call_id, ..Origin::default() };
+                let id = call_id.or(tool_call_id);
+                let tool = self.answered(id.as_ref(), name.as_deref().or(item_tool))?;
+                let origin = Origin { tool, id, ..Origin::default() };
                 self.result(&message.output, origin)
             }
             None if is_tool => {

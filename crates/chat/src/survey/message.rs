@@ -23,8 +23,11 @@ pub(super) struct Message {
     pub(super) item: Option<Item>,
     /// The tool of an item that names none.
     pub(super) item_tool: Option<&'static str>,
-    /// LangChain: the role, in the member `type`.
+    /// LangChain: the role, in the member `type`, or as the class of the message.
     pub(super) type_role: Option<MessageRole>,
+    pub(super) class_role: Option<MessageRole>,
+    /// pydantic-ai: the role, in the member `kind` of a message with parts.
+    pub(super) kind_role: Option<MessageRole>,
     /// OpenAI: `call_id` of Responses, `tool_call_id` of Chat Completions.
     pub(super) call_id: Option<Id>,
     pub(super) tool_call_id: Option<Id>,
@@ -37,7 +40,7 @@ pub(super) struct Message {
     pub(super) blocks: u64,
     pub(super) block_results: u64,
     pub(super) has_parts: bool,
-    /// Number of elements of `parts`, and of function responses among them.
+    /// Number of elements of `parts`, and of results among them.
     pub(super) parts: u64,
     pub(super) response_parts: u64,
     /// There are results inside.
@@ -61,7 +64,8 @@ pub(super) enum MessageRole {
 impl Message {
     /// Returns the role, wherever it is written.
     pub(super) fn any_role(&self) -> Option<MessageRole> {
-        self.role.or(self.info_role).or(self.type_role)
+        let of_kind = self.kind_role.filter(|_| self.has_parts);
+        self.role.or(self.info_role).or(self.type_role).or(self.class_role).or(of_kind)
     }
 }
 
@@ -73,6 +77,28 @@ impl MessageRole {
             b"ai" => Some(Self::Assistant),
             b"tool" => Some(Self::Tool),
             b"system" => Some(Self::System),
+            _ => None,
+        }
+    }
+
+    /// Returns the role of a message by the name of LangChain's class.
+    pub(super) fn of_class(text: Option<&[u8]>) -> Option<Self> {
+        let class = text?;
+        match class.strip_suffix(b"Chunk").unwrap_or(class) {
+            b"HumanMessage" => Some(Self::User),
+            b"AIMessage" => Some(Self::Assistant),
+            b"ToolMessage" => Some(Self::Tool),
+            b"FunctionMessage" => Some(Self::Function),
+            b"SystemMessage" => Some(Self::System),
+            _ => None,
+        }
+    }
+
+    /// Returns the role that pydantic-ai writes as a kind.
+    pub(super) fn of_kind(text: Option<&[u8]>) -> Option<Self> {
+        match text? {
+            b"request" => Some(Self::User),
+            b"response" => Some(Self::Assistant),
             _ => None,
         }
     }
@@ -111,12 +137,17 @@ pub(super) enum Item {
 impl Item {
     pub(super) fn of(text: Option<&[u8]>) -> Option<Self> {
         match text? {
-            b"function_call" | b"custom_tool_call" => Some(Self::Call),
-            // The call of a tool of an MCP server has its result.
+            // The last is Mistral's, as is `function.result`.
+            b"function_call" | b"custom_tool_call" | b"function.call" => Some(Self::Call),
+            // The calls that a provider runs have their results.
             b"function_call_output"
             | b"custom_tool_call_output"
             | b"local_shell_call_output"
+            | b"shell_call_output"
             | b"apply_patch_call_output"
+            | b"code_interpreter_call"
+            | b"file_search_call"
+            | b"function.result"
             | b"mcp_call" => Some(Self::Output),
             _ => None,
         }
@@ -126,6 +157,9 @@ impl Item {
     pub(super) fn tool_of(text: Option<&[u8]>) -> Option<&'static str> {
         match text? {
             b"local_shell_call_output" => Some("local_shell"),
+            b"shell_call_output" => Some("shell"),
+            b"code_interpreter_call" => Some("code_interpreter"),
+            b"file_search_call" => Some("file_search"),
             b"apply_patch_call_output" => Some("apply_patch"),
             _ => None,
         }
@@ -222,6 +256,10 @@ pub(super) struct Part {
     pub(super) output: Values,
     /// Gemini: the part has the output of code, which is in the findings already.
     pub(super) has_code_result: bool,
+    /// pydantic-ai: the part is a result, or the request to call a tool once more.
+    pub(super) is_return: bool,
+    pub(super) is_retry: bool,
+    pub(super) content: Values,
 }
 
 /// A list of parts, or an object, that may be an output.
@@ -232,6 +270,8 @@ pub(super) struct List {
     pub(super) member: Option<Member>,
     /// It contains tool results.
     pub(super) has_results: bool,
+    /// Its elements have texts that are outputs of their own.
+    pub(super) has_streams: bool,
     /// The AI SDK: its types, and whether the last one declares the value a text.
     pub(super) types: u64,
     pub(super) is_text: bool,

@@ -40,6 +40,8 @@ const NAME: usize = tamis_json::glob::LONGEST;
 /// Counts over a history.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HistoryCounts {
+    /// There is a list in the place of messages.
+    pub(super) has_history: bool,
     pub(super) messages: u64,
     pub(super) turns: u64,
     /// Turns of the last history, which counts, and whether there are others before it.
@@ -114,6 +116,11 @@ impl Survey {
         self.frames.last().copied()
     }
 
+    /// Returns the frame that is `levels` levels around the open one.
+    fn outer(&self, levels: usize) -> Option<Frame> {
+        self.frames.iter().rev().nth(levels).copied()
+    }
+
     fn enter(&mut self, frame: Frame) -> Interest {
         self.frames.push(frame);
         Interest::Inspect
@@ -130,6 +137,7 @@ impl Survey {
             | Member::Response
             | Member::Result
             | Member::Experimental
+            | Member::Stream
             | Member::Value => {
                 let tail = usize::try_from(program.spec.keep_tail).unwrap_or(usize::MAX);
                 let cut = KeptEnds { head: program.spec.keep_head, tail };
@@ -149,6 +157,9 @@ impl Survey {
 
     /// Visits an element of the entered array.
     fn element(&mut self, frame: Frame, kind: ValueKind, offset: u64) -> Interest {
+        if frame == Frame::ClassPath && is_string(kind) {
+            return self.read(frame, Member::Type, kind, offset);
+        }
         let inside = match frame {
             Frame::Messages => {
                 self.counts.messages += 1;
@@ -174,6 +185,11 @@ impl Survey {
                 self.part = Part::default();
                 Frame::Part
             }
+            Frame::Invocations => {
+                self.part = Part { is_shown_tool: true, ..Part::default() };
+                Frame::Invocation
+            }
+            Frame::Outputs => Frame::Output,
             _ => return Interest::Skip,
         };
         if kind == ValueKind::Object { self.enter(inside) } else { Interest::Skip }
@@ -189,6 +205,10 @@ impl Survey {
     ) -> Result<Interest, Raise> {
         let (object, array) = (kind == ValueKind::Object, kind == ValueKind::Array);
         Ok(match (frame, member) {
+            // LangGraph: the state of a thread.
+            (Frame::Document, Member::Values) => {
+                self.enter_if(object && self.frames.len() == 1, Frame::Document)
+            }
             (Frame::Document, _) if array && self.history.is_none_or(|name| name == member) => {
                 self.begin_history(member, offset)?;
                 self.enter(Frame::Messages)
@@ -209,6 +229,17 @@ impl Survey {
                     Interest::Skip
                 }
             }
+            (Frame::Message, Member::Data) => {
+                let is_outermost = self.outer(1) == Some(Frame::Messages);
+                self.enter_if(object && is_outermost, Frame::Message)
+            }
+            (Frame::Message, Member::Id) => {
+                self.message.class_role = None;
+                self.enter_if(array, Frame::ClassPath)
+            }
+            (Frame::Message, Member::Outputs) => self.enter_if(array, Frame::Outputs),
+            (Frame::Message, Member::Invocations) => self.enter_if(array, Frame::Invocations),
+            (Frame::Part, Member::Invocation) => self.enter_if(object, Frame::Invocation),
             (Frame::Message, Member::Info) => {
                 self.message.info = true;
                 self.message.info_role = None;
@@ -283,8 +314,18 @@ impl Survey {
                 self.enter_if(array, Frame::Pieces)
             }
             // A call without a result has none, or null.
-            (Frame::Part, Member::Output) if kind == ValueKind::Null => Interest::Skip,
-            (Frame::Part, Member::Output) => self.read(frame, member, kind, offset),
+            (Frame::Part, Member::Output | Member::Content)
+            | (Frame::Invocation, Member::Result)
+                if kind == ValueKind::Null =>
+            {
+                Interest::Skip
+            }
+            (Frame::Part, Member::Output | Member::Content)
+            | (Frame::Invocation, Member::Result) => self.read(frame, member, kind, offset),
+            // Only the lists of items have such outputs.
+            (Frame::Piece, Member::Stream) if self.outer(2) != Some(Frame::Message) => {
+                Interest::Skip
+            }
             (Frame::Part, Member::CodeResult) => {
                 self.call = Call::default();
                 self.enter_if(object, Frame::CodeResult)
@@ -324,6 +365,7 @@ impl Survey {
 
     /// Starts a history, or another one if its member is repeated.
     fn begin_history(&mut self, member: Member, offset: u64) -> Result<(), Raise> {
+        self.counts.has_history = true;
         if self.history.replace(member).is_some() {
             self.counts.several = true;
             self.counts.turns_of_last = 0;
@@ -341,9 +383,11 @@ impl Survey {
                 (message.item, message.item_tool, message.type_role) = (None, None, None);
             }
             (Frame::Block, Member::Type) => block.kind = None,
+            (Frame::Message, Member::Kind) => message.kind_role = None,
             (Frame::Part, Member::Type) => (part.is_tool, part.is_shown_tool) = (false, false),
-            (Frame::Part, Member::ToolCallId) => part.shown_id = None,
-            (Frame::Part, Member::ToolName) => part.shown_tool = None,
+            (Frame::Part, Member::PartKind) => (part.is_return, part.is_retry) = (false, false),
+            (Frame::Part | Frame::Invocation, Member::ToolCallId) => part.shown_id = None,
+            (Frame::Part | Frame::Invocation, Member::ToolName) => part.shown_tool = None,
             (Frame::ToolResult, Member::CallId) => block.call_id = None,
             (Frame::Message, Member::CallId) => message.call_id = None,
             (Frame::Message, Member::ToolCallId) => message.tool_call_id = None,
@@ -386,7 +430,10 @@ impl Handler for Survey {
             // The document itself.
             return Ok(match kind {
                 ValueKind::Object => self.enter(Frame::Document),
-                ValueKind::Array => self.enter(Frame::Messages),
+                ValueKind::Array => {
+                    self.counts.has_history = true;
+                    self.enter(Frame::Messages)
+                }
                 _ => Interest::Skip,
             });
         };

@@ -5,7 +5,10 @@
 //! SDK's messages (`tool-call`, `tool-result`) and its messages for interfaces (`tool-NAME`, `dynamic-tool`: the types of `ai` 6);
 //! Gemini's `functionCall`, `functionResponse` and `codeExecutionResult`, in both spellings (google-genai 3); Bedrock's `toolUse` and
 //! `toolResult` (the models of botocore 1.44); LangChain's messages with a `type` in place of a role (langchain-core 1.8). The other
-//! items of Responses and blocks of Anthropic are those in the types of openai 3.57 and anthropic 2.14.
+//! items of Responses and blocks of Anthropic are those in the types of openai 3.57 and anthropic 2.14. `data` and `kwargs` are what
+//! `messages_to_dict` and `dumpd` of langchain-core 1.8 write, and the `toJSON` of @langchain/core 1.4; `tool-invocation` and
+//! `toolInvocations` are in the types of ai 4.3; `inputs` in the types of mistralai's conversations; `part_kind` in what
+//! `ModelMessagesTypeAdapter` of pydantic-ai 2.68 writes.
 
 use std::sync::LazyLock;
 
@@ -45,6 +48,14 @@ pub(super) enum Frame {
     ToolResult,
     /// Gemini: the output of code that the model ran.
     CodeResult,
+    /// LangChain: the names of modules and, last, the class of a message.
+    ClassPath,
+    /// The AI SDK up to 4: calls with results, in a message; then one of them.
+    Invocations,
+    Invocation,
+    /// OpenAI's Responses: `outputs` or `results` of an item; then an element, whose texts are the result.
+    Outputs,
+    Output,
 }
 
 /// A member by name.
@@ -56,6 +67,8 @@ pub(super) enum Member {
     Compacted,
     Content,
     Contents,
+    /// The members of a message, in an object of LangChain's.
+    Data,
     Experimental,
     Function,
     FunctionCall,
@@ -63,15 +76,23 @@ pub(super) enum Member {
     Id,
     Info,
     Input,
+    Inputs,
+    Invocation,
+    Invocations,
+    Kind,
     Messages,
     Metadata,
     Name,
     Output,
+    Outputs,
+    PartKind,
     Parts,
     Response,
     Result,
     Role,
     State,
+    /// A text of a result that has several, such as an output of a shell.
+    Stream,
     Summary,
     Text,
     Time,
@@ -83,15 +104,17 @@ pub(super) enum Member {
     ToolUse,
     Type,
     Value,
+    Values,
 }
 
-const MEMBERS: [Member; 33] = [
+const MEMBERS: [Member; 42] = [
     Member::Attachments,
     Member::CallId,
     Member::CodeResult,
     Member::Compacted,
     Member::Content,
     Member::Contents,
+    Member::Data,
     Member::Experimental,
     Member::Function,
     Member::FunctionCall,
@@ -99,15 +122,22 @@ const MEMBERS: [Member; 33] = [
     Member::Id,
     Member::Info,
     Member::Input,
+    Member::Inputs,
+    Member::Invocation,
+    Member::Invocations,
+    Member::Kind,
     Member::Messages,
     Member::Metadata,
     Member::Name,
     Member::Output,
+    Member::Outputs,
+    Member::PartKind,
     Member::Parts,
     Member::Response,
     Member::Result,
     Member::Role,
     Member::State,
+    Member::Stream,
     Member::Summary,
     Member::Text,
     Member::Time,
@@ -119,6 +149,7 @@ const MEMBERS: [Member; 33] = [
     Member::ToolUse,
     Member::Type,
     Member::Value,
+    Member::Values,
 ];
 
 impl Member {
@@ -131,9 +162,13 @@ impl Frame {
     fn members(self) -> &'static [(&'static str, Member)] {
         use Member as M;
         match self {
-            Self::Document => {
-                &[("messages", M::Messages), ("input", M::Input), ("contents", M::Contents)]
-            }
+            Self::Document => &[
+                ("messages", M::Messages),
+                ("input", M::Input),
+                ("inputs", M::Inputs),
+                ("contents", M::Contents),
+                ("values", M::Values),
+            ],
             Self::Message => &[
                 ("role", M::Role),
                 ("content", M::Content),
@@ -148,6 +183,14 @@ impl Frame {
                 ("output", M::Output),
                 ("info", M::Info),
                 ("summary", M::Summary),
+                ("id", M::Id),
+                ("data", M::Data),
+                ("kwargs", M::Data),
+                ("outputs", M::Outputs),
+                ("results", M::Outputs),
+                ("result", M::Result),
+                ("toolInvocations", M::Invocations),
+                ("kind", M::Kind),
             ],
             Self::Info => &[("role", M::Role), ("summary", M::Summary)],
             Self::Metadata => &[("toolName", M::ToolName), ("time", M::Time)],
@@ -174,7 +217,11 @@ impl Frame {
                 ("toolUse", M::ToolUse),
                 ("toolResult", M::ToolResult),
             ],
-            Self::Piece => &[("text", M::Text)],
+            Self::Piece => &[("text", M::Text), ("stdout", M::Stream), ("stderr", M::Stream)],
+            Self::Output => &[("text", M::Stream), ("logs", M::Stream)],
+            Self::Invocation => {
+                &[("toolCallId", M::ToolCallId), ("toolName", M::ToolName), ("result", M::Result)]
+            }
             Self::Part => &[
                 ("type", M::Type),
                 ("tool", M::Tool),
@@ -189,6 +236,11 @@ impl Frame {
                 ("toolCallId", M::ToolCallId),
                 ("toolName", M::ToolName),
                 ("output", M::Output),
+                ("toolInvocation", M::Invocation),
+                ("part_kind", M::PartKind),
+                ("tool_call_id", M::ToolCallId),
+                ("tool_name", M::ToolName),
+                ("content", M::Content),
             ],
             Self::ToolOutput => &[("type", M::Type), ("value", M::Value)],
             Self::State => {
@@ -206,7 +258,10 @@ impl Frame {
             | Self::Content
             | Self::Pieces
             | Self::Parts
-            | Self::Response => &[],
+            | Self::Response
+            | Self::ClassPath
+            | Self::Invocations
+            | Self::Outputs => &[],
         }
     }
 
@@ -237,7 +292,7 @@ pub(super) fn longest_name() -> usize {
     FRAMES.iter().flat_map(|frame| frame.members()).map(|(name, _)| name.len()).max().unwrap_or(0)
 }
 
-const FRAMES: [Frame; 24] = [
+const FRAMES: [Frame; 29] = [
     Frame::Document,
     Frame::Messages,
     Frame::Message,
@@ -262,6 +317,11 @@ const FRAMES: [Frame; 24] = [
     Frame::ToolUse,
     Frame::ToolResult,
     Frame::CodeResult,
+    Frame::ClassPath,
+    Frame::Invocations,
+    Frame::Invocation,
+    Frame::Outputs,
+    Frame::Output,
 ];
 
 #[cfg(test)]
