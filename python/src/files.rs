@@ -5,7 +5,7 @@ use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::exceptions::{PyBlockingIOError, PyException, PyTypeError};
+use pyo3::exceptions::{PyBlockingIOError, PyException, PyOSError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyInt, PyString, PyType};
@@ -75,7 +75,8 @@ fn into_file(
     options.set_item("prefix", ".tamis-")?;
     options.set_item("delete", false)?;
     let module = py.import("tempfile")?;
-    let file = module.call_method("NamedTemporaryFile", (), Some(&options))?;
+    let named = |error: PyErr| of_path(py, error, path);
+    let file = module.call_method("NamedTemporaryFile", (), Some(&options)).map_err(named)?;
     let written: PathBuf = file.getattr("name")?.extract()?;
     let run = filter_between(program, call, reader, &file);
     let closed = file.call_method0("close");
@@ -90,8 +91,8 @@ fn into_file(
                 (0o666 & !mask.extract::<u32>()?).into_pyobject(py)?.into_any()
             }
         };
-        os.call_method1("chmod", (&written, mode))?;
-        os.call_method1("replace", (&written, path))?;
+        os.call_method1("chmod", (&written, mode)).map_err(named)?;
+        os.call_method1("replace", (&written, path)).map_err(named)?;
         Ok(run)
     });
     if run.is_err() {
@@ -99,6 +100,17 @@ fn into_file(
         _ = std::fs::remove_file(&written);
     }
     run
+}
+
+/// Returns an error of the system with the path that the caller gave in place of that of the temporary file.
+fn of_path(py: Python<'_>, error: PyErr, path: &Path) -> PyErr {
+    if error.is_instance_of::<PyOSError>(py) {
+        let value = error.value(py);
+        let changed = value.setattr("filename", path.as_os_str());
+        // Without the new name, the old one is better than another error.
+        _ = changed.and_then(|()| value.setattr("filename2", py.None()));
+    }
+    error
 }
 
 /// Returns the path that `str` or an object with `__fspath__` names.

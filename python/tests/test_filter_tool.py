@@ -213,3 +213,12 @@ def test_files_are_replaced_when_a_run_succeeds(tmp_path):
         program.filter_file(tmp_path / "bad.json", tmp_path / "b.json")
     assert (tmp_path / "b.json").read_text() == '[{"id":1}]'
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.json", "b.json", "bad.json"]
+    # An error names the path of the caller, and not that of a temporary file.
+    missing = tmp_path / "none" / "b.json"
+    with pytest.raises(FileNotFoundError) as caught:
+        program.filter_file(tmp_path / "a.json", missing)
+    assert caught.value.filename == str(missing) and ".tamis-" not in str(caught.value)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError) as caught:
+        program.filter_file(tmp_path / "a.json", tmp_path / "folder")
+    assert caught.value.filename == str(tmp_path / "folder") and ".tamis-" not in str(caught.value)

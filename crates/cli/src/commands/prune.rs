@@ -11,7 +11,7 @@ use tamis_chat::{PruneProgram, PruneReport, PruneSpec, prune_file};
 
 use crate::console::print::is_closed_pipe;
 use crate::console::progress::Bar;
-use crate::console::remedies::Remedied;
+use crate::console::remedies::Hinted;
 use crate::console::{Console, Exit, Usage};
 use crate::figures::report::ReportFile;
 use crate::figures::stats::saved;
@@ -151,6 +151,10 @@ impl PruneArgs {
     }
 }
 
+/// The advice if more than one document follows.
+pub(crate) const ONE_CHAT: &str =
+    "(one message for each line? `jq -s . FILE` makes one array of them)";
+
 /// Runs `tamis prune`.
 pub(crate) fn run(args: &PruneArgs) -> Exit {
     let console = Console::default();
@@ -180,11 +184,11 @@ pub(crate) fn run(args: &PruneArgs) -> Exit {
     if let Err((place, error)) = &result
         && !is_closed_pipe(error)
     {
-        console.say(place, Remedied(error));
+        console.say(place, Hinted { error, documents: ONE_CHAT, has_limits: true });
         exit = Exit::Failed;
     }
-    if result.is_ok() && report.results == 0 {
-        console.warn(&input.name("standard input"), nothing_found(&report));
+    if let Some(words) = nothing_found(&report).filter(|_| result.is_ok()) {
+        console.warn(&input.name("standard input"), words);
     }
     if let Some(file) = report_file
         && let Err(exit) = file.write(&console, &report)
@@ -241,16 +245,19 @@ fn open(input: &Place, output: &Place) -> Result<(File, Output), Error> {
     Ok((file, Output::open(output).map_err(Error::write)?))
 }
 
-/// Says that no tool result was recognised.
-fn nothing_found(report: &PruneReport) -> String {
-    if report.messages == 0 {
-        return "no chat: expected an array of messages, or an object with `messages`, `input` or `contents`".to_owned();
+/// Says that no tool result was recognised, unless there are results, or no messages.
+pub(crate) fn nothing_found(report: &PruneReport) -> Option<String> {
+    if !report.has_history {
+        return Some("no chat: expected an array of messages, or an object with `messages`, `input` or `contents`".to_owned());
     }
     let messages = report.messages;
+    if report.results > 0 || messages == 0 {
+        return None;
+    }
     let s = if messages == 1 { "" } else { "s" };
-    format!(
+    Some(format!(
         "no tool result was recognised in {messages} message{s}, so nothing is pruned; tamis help history has the forms"
-    )
+    ))
 }
 
 /// Describes what was pruned, for `--stats`.

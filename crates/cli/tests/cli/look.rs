@@ -300,6 +300,36 @@ fn a_page_has_everything_inside() {
     }
 }
 
+/// The pages of a chat and of a command name the filter, and have what it leaves out at each path.
+#[test]
+fn pages_of_chats_and_commands_have_the_filter() {
+    let folder = with_files();
+    let chat = format!(
+        r#"[{{"role":"user","content":"a"}},{{"role":"assistant","tool_calls":[{{"id":"1","function":{{"name":"read"}}}}]}},
+        {{"role":"tool","tool_call_id":"1","content":"{}"}},{{"role":"user","content":"b"}},{{"role":"user","content":"c"}},
+        {{"role":"user","content":"d"}},{{"role":"user","content":"e"}}]"#,
+        "text ".repeat(200)
+    );
+    folder.write("chat.json", &chat);
+    let log = "corpus/commands/cargo-test-fail.txt";
+    for (args, name) in [
+        (&["chat.json", "--chat"][..], "tamis prune"),
+        (&[log, "--command", "cargo test"], "cargo-test"),
+    ] {
+        let page = look(&folder, &[args, &["--html", "-"]].concat(), "").out;
+        let data = page.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap();
+        let data: Value = serde_json::from_str(data).unwrap();
+        assert_eq!((&data["filter"], &data["rules"][0][0]), (&name.into(), &name.into()));
+        let paths = data["rules"][0][1].as_array().unwrap();
+        let removed: u64 = paths.iter().map(|path| path[1].as_u64().unwrap()).sum();
+        assert_eq!(data["rules"][0][2], removed);
+        assert!(removed > 0 && !paths.is_empty(), "{data}");
+        if name == "tamis prune" {
+            assert_eq!(paths[0][0], "tool results / read");
+        }
+    }
+}
+
 /// The picture of the README. `TAMIS_BLESS=1` writes it again.
 #[test]
 fn the_picture_of_the_readme() {

@@ -41,6 +41,21 @@ fn nothing_recognised_is_said() {
         assert_eq!((ran.code, ran.out.as_str()), (0, input));
         ran.one_line();
         assert!(ran.err.contains(words), "{}", ran.err);
+        if words.starts_with("no chat") {
+            let looked = folder.tamis(&["look", "--chat"], input.as_bytes());
+            assert!(looked.code == 0 && looked.err.contains(words), "{}", looked.err);
+        }
+    }
+    // A chat without messages is one.
+    for input in ["[]", "{\"messages\":[]}"] {
+        prune(&folder, &[], input).done(input);
+    }
+    // The advice names only what the command has.
+    for args in [&["prune"][..], &["look", "--chat"]] {
+        let ran =
+            folder.tamis(args, b"{\"role\":\"user\",\"content\":\"a\"}\n{\"role\":\"user\"}\n");
+        assert!(ran.code == 1 && ran.err.contains("jq -s . FILE"), "{}", ran.err);
+        assert!(!ran.err.contains("--ndjson") && !ran.err.contains("--docs"), "{}", ran.err);
     }
 }
 

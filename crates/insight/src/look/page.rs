@@ -3,6 +3,7 @@
 //! The page has its style, its script and its data inline, and loads nothing. The data is JSON in which no `<` occurs, so
 //! that no text of a document can end the element that contains it.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use tamis_json::StringEncoder;
@@ -57,6 +58,40 @@ pub struct RuleFigures {
     pub bytes: u64,
     /// The paths at which it removes bytes, and how many.
     pub paths: Vec<(String, u64)>,
+}
+
+impl FilterFigures {
+    /// Returns the figures of a filter that has one rule, by its name: it leaves out the bytes that `after` lacks at a path of
+    /// `before`. Such a filter keeps the paths as they are, as those of chats and of commands do.
+    ///
+    /// ```
+    /// use tamis_insight::look::{FilterFigures, LineLook};
+    ///
+    /// let tree = |text: &[u8]| {
+    ///     let mut look = LineLook::new();
+    ///     look.write(text);
+    ///     look.into_tree()
+    /// };
+    /// let figures = FilterFigures::of_trees("cargo", &tree(b"Compiling a\nFAILED\n"), &tree(b"FAILED\n"));
+    /// assert_eq!(figures.rules[0].paths, [("Compiling …".to_owned(), 12)]);
+    /// ```
+    #[must_use]
+    pub fn of_trees(name: &str, before: &LookTree, after: &LookTree) -> Self {
+        let kept: HashMap<String, u64> =
+            after.nodes().map(|node| (node.path(), node.bytes())).collect();
+        // The bytes of a leaf are its own.
+        let leaves = before.nodes().filter(|node| node.bytes() == node.own_bytes());
+        let removed = leaves.filter_map(|node| {
+            let path = node.path();
+            let bytes = node.bytes().saturating_sub(kept.get(&path).copied().unwrap_or(0));
+            (bytes > 0 && node.parent().is_some()).then_some((path, bytes))
+        });
+        let paths: Vec<_> = removed.collect();
+        let bytes = paths.iter().map(|(_, bytes)| bytes).sum();
+        let rule = RuleFigures { rule: name.to_owned(), bytes, paths };
+        let rules = if bytes > 0 { vec![rule] } else { Vec::new() };
+        Self { name: name.to_owned(), rules, sources: Vec::new() }
+    }
 }
 
 impl<'a> LookPage<'a> {

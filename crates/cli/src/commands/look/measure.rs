@@ -15,6 +15,7 @@ use super::args::LookArgs;
 use super::documents::{BadLineCount, CHUNK, DocumentSink, FailedInput, read_documents};
 use super::fates;
 use super::tools::{self, LONGEST_LIST, ToolCosts};
+use crate::commands::prune::{ONE_CHAT, nothing_found};
 use crate::console::progress::Bar;
 use crate::console::remedies::Hinted;
 use crate::console::{Console, Exit, Usage};
@@ -59,6 +60,8 @@ pub(super) struct Measured {
     pub(super) kept: Vec<KeptParts>,
     /// The figures of a filter, for a page.
     pub(super) figures: Option<FilterFigures>,
+    /// A warning about a chat in which nothing was recognised.
+    pub(super) warning: Option<String>,
 }
 
 /// A message of a chat.
@@ -128,7 +131,7 @@ pub(super) fn measure(args: &LookArgs, console: &Console) -> Result<Figures, Exi
     for file in &args.files {
         let place = Place::from(file.clone());
         let name = place.name("standard input");
-        let said = |error: Error| console.fail(&name, hinted(&error));
+        let said = |error: Error| console.fail(&name, hinted(&error, args.chat));
         let input = files::open(&place)
             .map_err(|error| said(Error::read(habits::explained(file, error))))?;
         let size = input.metadata().ok().filter(std::fs::Metadata::is_file).map(|file| file.len());
@@ -166,7 +169,7 @@ pub(super) fn measure(args: &LookArgs, console: &Console) -> Result<Figures, Exi
                 |failed| match failed {
                     FailedInput { error, line: None } => said(error),
                     FailedInput { error, line: Some(line) } => {
-                        console.fail(&name, format_args!("line {line}: {}", hinted(&error)))
+                        console.fail(&name, format_args!("line {line}: {}", hinted(&error, false)))
                     }
                 },
             )?;
@@ -186,6 +189,9 @@ pub(super) fn measure(args: &LookArgs, console: &Console) -> Result<Figures, Exi
         .first()
         .map_or_else(String::new, |file| Place::from(file.clone()).name("standard input"));
     let mut measured = run.end().map_err(|error| console.fail(&name, error))?;
+    if let Some(words) = measured.warning.take() {
+        console.warn(&name, words);
+    }
     if let Some(program) = filter.as_ref().filter(|_| args.html.is_some()) {
         let call = program.with_options(&selected.options);
         measured.figures = Some(fates::figures(args, program, call));
@@ -193,8 +199,11 @@ pub(super) fn measure(args: &LookArgs, console: &Console) -> Result<Figures, Exi
     Ok(Figures::from(measured))
 }
 
-pub(super) fn hinted(error: &Error) -> Hinted<'_> {
-    let documents = "(more than one document? try --ndjson for one per line)";
+pub(super) fn hinted(error: &Error, is_chat: bool) -> Hinted<'_> {
+    let documents = match is_chat {
+        true => ONE_CHAT,
+        false => "(more than one document? try --ndjson for one per line)",
+    };
     Hinted { error, documents, has_limits: true }
 }
 
@@ -314,7 +323,9 @@ fn is_scalar(bytes: &[u8]) -> bool {
 /// Whether a document may be a chat: it has roles and messages, or calls, near its beginning.
 fn may_be_chat(first: &[u8]) -> bool {
     let has = |name: &[u8]| first.windows(name.len()).any(|window| window == name);
-    (has(b"\"role\"") && (has(b"\"content\"") || has(b"\"parts\""))) || has(b"\"call_id\"")
+    (has(b"\"role\"") && (has(b"\"content\"") || has(b"\"parts\"")))
+        || has(b"\"call_id\"")
+        || has(b"\"tool_call_id\"")
 }
 
 /// One run over documents.
@@ -392,7 +403,8 @@ impl Documents<'_> {
         if let Some(sizes) = sizes
             && (is_chat || (filter.is_none() && !options.exact() && has_turns(&sizes)))
         {
-            return Ok(of_chat(&sizes, read));
+            let warning = nothing_found(&sizes.report).filter(|_| is_chat);
+            return Ok(Measured { warning, ..of_chat(&sizes, read) });
         }
         Ok(Measured {
             before: look.into_tree(),
@@ -403,6 +415,7 @@ impl Documents<'_> {
             filter: None,
             kept: if documents == 1 { kept } else { Vec::new() },
             figures: None,
+            warning: None,
         })
     }
 }
@@ -414,6 +427,7 @@ fn has_turns(sizes: &ChatSizes) -> bool {
 
 fn of_chat(sizes: &ChatSizes, read: u64) -> Measured {
     let [before, after] = look_chat(sizes);
+    let figures = Some(FilterFigures::of_trees("tamis prune", &before, &after));
     let messages = sizes.messages.iter().enumerate().map(|(number, message)| Message {
         number,
         role: message.role,
@@ -429,7 +443,8 @@ fn of_chat(sizes: &ChatSizes, read: u64) -> Measured {
         messages: messages.collect(),
         filter: None,
         kept: Vec::new(),
-        figures: None,
+        figures,
+        warning: None,
     }
 }
 
@@ -480,7 +495,10 @@ fn lines(
     };
     let before = before.into_tree();
     let documents = before.node(0).map_or(0, |root| root.count());
-    let figures = name.clone().map(|name| FilterFigures { name, ..FilterFigures::default() });
-    let (messages, kept) = (Vec::new(), Vec::new());
-    Ok(Measured { before, after, documents, read, messages, filter: name, kept, figures })
+    let figures = name
+        .as_deref()
+        .zip(after.as_ref())
+        .map(|(name, after)| FilterFigures::of_trees(name, &before, after));
+    let (messages, kept, warning) = (Vec::new(), Vec::new(), None);
+    Ok(Measured { before, after, documents, read, messages, filter: name, kept, figures, warning })
 }

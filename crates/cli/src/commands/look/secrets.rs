@@ -90,7 +90,7 @@ pub(super) fn run(args: &LookArgs, console: &Console) -> Exit {
             // The path to the place may have names that are credentials: they are escaped and shortened there, so that they
             // are not found. The offset says where it is.
             let error = error.rephrased(String::new(), None);
-            let error = SensitiveScan::redacted(&hinted(&error).to_string());
+            let error = SensitiveScan::redacted(&hinted(&error, false).to_string());
             return console.fail(&name, format_args!("{line}{error}"));
         }
     }

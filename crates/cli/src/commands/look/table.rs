@@ -29,8 +29,7 @@ pub(super) struct Shown<'a> {
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Measured { before, after, documents, read, messages, filter, kept, figures: _ } =
-            self.measured;
+        let Measured { before, after, documents, read, messages, filter, kept, .. } = self.measured;
         let noun = match before.kind() {
             LookKind::Chat => "message",
             LookKind::Lines => "line",
