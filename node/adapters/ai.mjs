@@ -6,10 +6,12 @@ import { ToolFilters, Withheld } from './tools.mjs'
 
 /**
  * Returns the tools with filtered results. `rules` is a manifest, an object of programs or rules by the names of tools, or one
- * program. Tools without `execute` and without a filter are returned unchanged.
+ * program. Tools without `execute` and without a filter are returned unchanged. A name in an object that is not that of a tool is
+ * an error, so that a tool does not pass unfiltered because of a wrong name. A manifest may have filters for other tools.
  */
 export function filterTools(tools, rules) {
   const filters = new ToolFilters(rules)
+  filters.requireTools(Object.keys(tools))
   const wrapped = Object.entries(tools).map(([name, tool]) => [name, wrap(filters, name, tool)])
   return Object.fromEntries(wrapped)
 }

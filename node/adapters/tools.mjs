@@ -80,6 +80,14 @@ export class ToolFilters {
     }
   }
 
+  /** Throws if a name in the object of programs is not that of a tool. */
+  requireTools(tools) {
+    const unknown = [...this.#named.keys()].find((name) => !tools.includes(name))
+    if (unknown !== undefined) {
+      throw new RangeError(`there is no tool \`${unknown}\`; expected one of ${tools.join(', ') || 'no names'}`)
+    }
+  }
+
   /**
    * Returns the filtered text of a result. Text that is not JSON is redacted and filtered by lines, if the filter has rules for
    * that. Throws `WithheldText` if the filter has other rules for safety, which cannot read it.

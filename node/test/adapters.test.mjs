@@ -73,6 +73,14 @@ test('AI SDK: the model gets filtered results', async () => {
   assert.deepEqual(await filterTool(tools.issues, saves).execute({}), kept)
 })
 
+test('AI SDK: rules for a tool that is not there are an error', () => {
+  const wrong = { name: 'RangeError', message: /there is no tool `isues`; expected one of .*issues/ }
+  assert.throws(() => filterTools(tools, { isues: removes }), wrong)
+  assert.throws(() => filterTools(tools, { issues: removes, isues: removes }), wrong)
+  const manifest = new Manifest('version: 1\nfilters:\n  others: {exclude: [user]}\n')
+  assert.equal(filterTools(tools, manifest).issues, tools.issues)
+})
+
 test('AI SDK: rules that remove fail closed', async () => {
   const filtered = filterTools(tools, removes)
   assert.ok(!JSON.stringify(await received(filtered, 'issues')).includes('mira'))
