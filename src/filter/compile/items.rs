@@ -2,6 +2,8 @@
 //!
 //! Compilation depends on rules and paths, not on a document.
 
+use std::sync::Arc;
+
 use tamis_json::error::Error;
 use tamis_json::path::Path;
 use tamis_json::path::trie::{Cursor, Trie};
@@ -48,7 +50,7 @@ pub(in crate::filter) enum RootRule {
     /// kimbap's `type: object` with a select: the document if it contains a selected value, otherwise the array that
     /// `Auto` would use.
     DocumentOrArray,
-    At(Path),
+    At(Arc<Path>),
 }
 
 impl ItemRules {
@@ -79,7 +81,7 @@ impl ItemRules {
             Root::Object if *envelope && select.is_some() => RootRule::DocumentOrArray,
             Root::Object => RootRule::Document,
             Root::At(text) => {
-                RootRule::At(one_place("root", "the payload", text, false, allowance)?)
+                RootRule::At(Arc::new(one_place("root", "the payload", text, false, allowance)?))
             }
         };
         let sources = select.iter().flat_map(|select| &select.0);

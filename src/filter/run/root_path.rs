@@ -16,6 +16,8 @@
 //! only after `OnPath` or `Items`. So the open levels are the containers on the path, and the payload while it is
 //! read.
 
+use std::sync::Arc;
+
 use tamis_json::path::{Path, PathToken};
 use tamis_json::{ValueKind, ValueSlot};
 
@@ -54,7 +56,7 @@ pub(super) enum RootPath {
     Steps(Vec<u64>),
     /// The value at this path.
     At {
-        path: Path,
+        path: Arc<Path>,
         /// Siblings were dropped, so an element on the path is the first one, and its original index does not count.
         alone: bool,
     },

@@ -211,7 +211,7 @@ fn errors_of_names_and_manifests() {
         .refused(2, &["tamis: none.yaml: cannot be read: "]);
     folder.write("bad.yaml", "version: 1\nfilters:\n  a: {select: [id, a..b]}\n");
     let ran = folder.run(["--manifest", "bad.yaml", "users.json", "--report", "r.json"]);
-    ran.refused(2, &["tamis: bad.yaml:3:22: a: select: expected a name here"]);
+    ran.refused(2, &["tamis: bad.yaml:3:22: a: select: a path cannot search"]);
     ran.one_line();
     let report: Value = serde_json::from_str(&folder.read("r.json")).unwrap();
     assert_eq!(report["error"]["kind"], "spec");

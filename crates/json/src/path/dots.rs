@@ -20,7 +20,7 @@ const ABSENT: &str =
     "`?` is not needed, because a value that is absent is left out; leave out the `?`";
 /// How a foreign manifest reads a refused form.
 const A_NAME: &str = "a name";
-const DEPTH: &str = "a path cannot search at every depth (`..`); write its levels, with `*` for any member and `[]` for any element";
+const DEPTH: &str = "a path cannot search at every depth (`..`, `**`); write its levels, with `*` for any member and `[]` for any element";
 pub(super) const PIPE: &str = "a path has no pipes; write `|` in a name as `[\"|\"]`";
 
 /// How the parser treats syntax of other path languages.
@@ -187,6 +187,7 @@ impl<'a> DotPathParser<'a> {
                         return self.error("`[` follows a name directly; leave out the `.`");
                     }
                     Some('{') => return self.error(PROJECTION_HERE),
+                    Some('.') => return self.error(DEPTH),
                     _ => {}
                 }
                 return self.error(r#"expected a name here (an empty one is written `[""]`)"#);
@@ -194,7 +195,9 @@ impl<'a> DotPathParser<'a> {
             "*" => return Ok(PathToken::Any),
             _ => {}
         }
-        if let Some(at) = star {
+        if trimmed == "**" {
+            self.doubt(start, DEPTH)?;
+        } else if let Some(at) = star {
             let message = "`*` is every member, as a whole name; write it in a name as `\\*`";
             self.doubt(at, message)?;
         }
@@ -372,12 +375,19 @@ mod tests {
     use crate::path::{Path, PathToken};
 
     /// Each refused form, the character at which it is refused, and the advice in the error.
-    const REFUSED: [(&str, usize, &str); 46] = [
+    const REFUSED: [(&str, usize, &str); 52] = [
         ("$", 0, r#"name a member (one called `$` is `["$"]`)"#),
         ("$.name", 0, "write `name`"),
         ("$[0].name", 0, "write `[0].name`"),
         ("$[*].name", 0, "write `name`"),
         ("$..name", 0, "cannot search"),
+        ("..name", 1, "cannot search"),
+        ("a..name", 2, "cannot search"),
+        ("a[]..name", 4, "cannot search"),
+        ("**.name", 0, "cannot search"),
+        ("a.**.name", 2, "cannot search"),
+        ("a. .b", 3, "cannot search"),
+        ("a.", 2, "expected a name"),
         ("[].name", 0, "write `name`"),
         (".[].name", 0, "write `name`"),
         ("[*].name", 0, "write `name`"),
@@ -418,7 +428,6 @@ mod tests {
         ("a[0,1]", 3, "a path for each"),
         ("a['b']", 2, "double quotes"),
         (" ", 1, "expected a name"),
-        ("a. .b", 3, "expected a name"),
     ];
 
     #[test]
@@ -460,6 +469,7 @@ mod tests {
             ("deps[].{name", "deps <any> {name", Some(7)),
             ("a|b}", "a|b}", Some(1)),
             ("na*me", "na*me", Some(2)),
+            ("a.**", "a **", Some(2)),
             ("a?.b", "a? b", Some(1)),
             ("a. b", "a b", None),
             (" a [] . b ", "a <any> b", None),

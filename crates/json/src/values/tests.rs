@@ -223,7 +223,8 @@ fn limits_are_named() {
 #[test]
 fn invalid_paths_are_refused() {
     for (path, message) in [
-        ("a..b", "path: expected a name here"),
+        ("a.", "path: expected a name here"),
+        ("a..b", "path: a path cannot search"),
         ("a[", "path: expected an index"),
         ("/a~2", "path: `~` must be"),
         ("$.a", "path: a path begins without `$`"),

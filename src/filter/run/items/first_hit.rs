@@ -19,9 +19,12 @@
 //! The stage stops before the payload ([`WaitFrom::Payload`]), or before the document ([`WaitFrom::Document`]) if a
 //! miss changes even the bytes before the payload. [`ItemRules::waits`] decides which of them applies.
 
+use std::sync::Arc;
+
 use tamis_json::error::{ErrorKind, Raise};
 use tamis_json::nearest::ComparisonBudget;
 
+use super::seen_names::SeenNames;
 use super::{Cx, ItemsStage, ItemsState, PayloadTarget, SHOWN};
 use crate::filter::compile::items::{ItemRules, RootRule, WaitFrom};
 use crate::filter::compile::select_source::SelectSource;
@@ -199,8 +202,10 @@ impl ItemsState {
             (Vec::new(), Vec::new(), ComparisonBudget::default());
         for source in sources.by_ref().take(SHOWN) {
             shown.push(source.text.as_str());
-            let seen = self.seen.as_ref();
-            corrected.extend(seen.and_then(|seen| seen.correction(select, source, &mut pairs)));
+            let (seen, root) = (self.seen.as_ref(), self.counts.root.as_deref());
+            let correction =
+                |seen: &Arc<SeenNames>| seen.correction(select, source, root, &mut pairs);
+            corrected.extend(seen.and_then(correction));
         }
         if sources.next().is_some() {
             shown.push("…");

@@ -125,7 +125,7 @@ enum PayloadTarget {
     /// The document, if it is an array, or else its first member that is an array.
     First,
     /// The value at this path, of whatever kind.
-    At(Path),
+    At(Arc<Path>),
 }
 
 /// The stage. A clone of it is the probe for the first hit.
@@ -307,7 +307,8 @@ impl ItemsStage {
     pub(super) fn correction(&self, path: &str, pairs: &mut ComparisonBudget) -> Option<String> {
         let (select, seen) = (self.program.items.select.as_ref()?, self.state.seen.as_ref()?);
         let mut sources = select.sources.iter().inspect(|_| count(WorkKind::Names, 1));
-        seen.correction(select, sources.find(|source| source.text == path)?, pairs)
+        let root = self.state.counts.root.as_deref();
+        seen.correction(select, sources.find(|source| source.text == path)?, root, pairs)
     }
 
     /// Returns the selected paths that no item has.

@@ -86,7 +86,7 @@ impl ItemsState {
             PayloadTarget::At(_) => false,
         };
         if here {
-            return self.payload(cx, slot, kind, "");
+            return self.payload(cx, slot, kind, String::new());
         }
         // The payload is below. The envelope is written with the members that are kept.
         self.open(cx, slot, kind);
@@ -167,7 +167,7 @@ impl ItemsState {
                 }
                 _ => String::new(),
             };
-            return self.payload(cx, slot, kind, &pointer);
+            return self.payload(cx, slot, kind, pointer);
         }
         // A scalar on the path, as in `{"data":3}` for `/data/items`, is handled as a sibling, and a later `data` is a
         // duplicate.
@@ -203,7 +203,7 @@ impl ItemsState {
         cx: &mut Cx<'_>,
         slot: ValueSlot<'_>,
         kind: ValueKind,
-        pointer: &str,
+        pointer: String,
     ) -> Result<Interest, Raise> {
         if kind.is_container() && self.must_wait(cx.rules, WaitFrom::Payload) {
             return Ok(Interest::Stop);
@@ -217,7 +217,7 @@ impl ItemsState {
             return Ok(interest);
         }
         self.payload_met = true;
-        self.counts.root = Some(pointer.to_owned());
+        self.counts.root = Some(pointer);
         // Without a select the payload itself is the hit that `on_error: closed` requires.
         let selects = cx.rules.select.is_some();
         if !selects || !(kind.is_container() || cx.rules.closed) {

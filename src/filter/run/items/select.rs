@@ -68,6 +68,9 @@ impl ItemsState {
             (false, _) => at.elements,
         };
         let names = object && self.seen.as_mut().is_some_and(|seen| SeenNames::begin(seen, node));
+        if let Some(seen) = self.seen.as_mut().filter(|_| !object && !item) {
+            SeenNames::array(seen, node);
+        }
         self.roles.push(ContainerRole::Select { node, serial: self.serial, left, item, names });
     }
 

@@ -106,6 +106,29 @@ fn a_number_is_close_to_none() {
     assert_eq!(report.missed[0].meant, None);
 }
 
+/// Paths that are right in another language, or from the top of the document.
+#[test]
+fn paths_of_arrays_and_of_the_document() {
+    let document = br#"{"items":[{"id":1,"users":[{"name":1}],"meta":{"name":{"ports":[[1]]}}}]}"#;
+    for (path, meant) in [
+        ("users.name", Some("users[].name")),
+        ("/users/name", Some("users[].name")),
+        ("meta.name.ports.x", Some("meta.name.ports[].x")),
+        ("items.meta.name", Some("meta.name")),
+        ("/items/meta/name", Some("/meta/name")),
+        ("items[].users[].name", Some("users[].name")),
+        ("items[].id", Some("id")),
+        ("items.other", None),
+        ("users[1].name", None),
+    ] {
+        let report = run(&["meta", path], &[document]);
+        assert_eq!(report.missed[0].meant.as_deref(), meant, "{path}");
+        let report = run(&[path], &[document]);
+        let said = report.fallback.unwrap();
+        assert_eq!(meant.is_some(), said.contains("did you mean"), "{path}: {said}");
+    }
+}
+
 /// A suggestion can be pasted into a list of paths.
 #[test]
 fn suggestions_are_quoted_for_a_list() {
