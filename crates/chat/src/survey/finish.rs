@@ -130,7 +130,7 @@ impl Survey {
             Frame::Part if value.member == Member::Content => &mut self.part.content,
             Frame::Part | Frame::Invocation => &mut self.part.output,
             Frame::Piece | Frame::Output => &mut self.message.output,
-            Frame::CodeResult => &mut self.call.values,
+            Frame::CodeResult | Frame::NamedResult => &mut self.call.values,
             Frame::State => &mut self.part.values,
             Frame::FunctionResponse => &mut self.call.values,
             Frame::Message if matches!(value.member, Member::Output | Member::Result) => {
@@ -189,7 +189,7 @@ impl Survey {
             Frame::Pieces => {
                 let kind = match outer {
                     Frame::Message => ValueKind::InputList,
-                    Frame::ToolResult => ValueKind::BareList,
+                    Frame::ToolResult | Frame::NamedResult => ValueKind::BareList,
                     _ => ValueKind::List,
                 };
                 let value = Value::list(span(self.list.from), kind, &mut self.list);
@@ -211,6 +211,12 @@ impl Survey {
                 let values = std::mem::take(&mut self.block.call.values);
                 let id = self.block.call_id.take();
                 self.end_block_result(id, values)
+            }
+            Frame::NamedResult => {
+                let Call { tool, values, .. } = std::mem::take(&mut self.call);
+                let tool = tool.unwrap_or(UNKNOWN);
+                self.message.results_inside = true;
+                self.found(values, Origin { tool, ..Origin::default() })
             }
             Frame::CodeResult => {
                 let values = std::mem::take(&mut self.call).values;

@@ -105,11 +105,12 @@ impl MessageRole {
 
     pub(super) fn of(text: Option<&[u8]>) -> Self {
         match text {
-            Some(b"user") => Self::User,
-            Some(b"assistant") => Self::Assistant,
-            Some(b"tool") => Self::Tool,
+            // The capital letters are those of Cohere's first API.
+            Some(b"user" | b"USER") => Self::User,
+            Some(b"assistant" | b"CHATBOT") => Self::Assistant,
+            Some(b"tool" | b"TOOL") => Self::Tool,
             Some(b"function") => Self::Function,
-            Some(b"system" | b"developer") => Self::System,
+            Some(b"system" | b"developer" | b"SYSTEM") => Self::System,
             Some(b"model") => Self::Model,
             _ => Self::Other,
         }

@@ -190,6 +190,10 @@ impl Survey {
                 Frame::Invocation
             }
             Frame::Outputs => Frame::Output,
+            Frame::NamedResults => {
+                self.call = Call::default();
+                Frame::NamedResult
+            }
             _ => return Interest::Skip,
         };
         if kind == ValueKind::Object { self.enter(inside) } else { Interest::Skip }
@@ -263,7 +267,10 @@ impl Survey {
                 self.read(frame, member, kind, offset)
             }
             (Frame::Message, Member::ToolCalls) => self.enter_if(array, Frame::ToolCalls),
-            (Frame::ToolCall, Member::Function) => self.enter_if(object, Frame::ToolFunction),
+            (Frame::Message, Member::ToolResults) => self.enter_if(array, Frame::NamedResults),
+            (Frame::ToolCall | Frame::NamedResult, Member::Function) => {
+                self.enter_if(object, Frame::ToolFunction)
+            }
             (Frame::Message, Member::Content) => {
                 self.message.blocks = 0;
                 self.message.block_results = 0;
@@ -309,7 +316,7 @@ impl Survey {
                 self.block.call_id = None;
                 self.enter_if(object, Frame::ToolResult)
             }
-            (Frame::ToolResult, Member::Content) => {
+            (Frame::ToolResult | Frame::NamedResult, Member::Content) => {
                 self.list = List::at(offset, member);
                 self.enter_if(array, Frame::Pieces)
             }

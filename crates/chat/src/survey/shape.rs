@@ -8,7 +8,7 @@
 //! items of Responses and blocks of Anthropic are those in the types of openai 3.57 and anthropic 2.14. `data` and `kwargs` are what
 //! `messages_to_dict` and `dumpd` of langchain-core 1.8 write, and the `toJSON` of @langchain/core 1.4; `tool-invocation` and
 //! `toolInvocations` are in the types of ai 4.3; `inputs` in the types of mistralai's conversations; `part_kind` in what
-//! `ModelMessagesTypeAdapter` of pydantic-ai 2.68 writes.
+//! `ModelMessagesTypeAdapter` of pydantic-ai 2.68 writes; `chat_history` and `tool_results` in the types of cohere 7.3 (its first API).
 
 use std::sync::LazyLock;
 
@@ -56,6 +56,9 @@ pub(super) enum Frame {
     /// OpenAI's Responses: `outputs` or `results` of an item; then an element, whose texts are the result.
     Outputs,
     Output,
+    /// Cohere's first API: the `tool_results` of a message; then one of them.
+    NamedResults,
+    NamedResult,
 }
 
 /// A member by name.
@@ -63,6 +66,7 @@ pub(super) enum Frame {
 pub(super) enum Member {
     Attachments,
     CallId,
+    ChatHistory,
     CodeResult,
     Compacted,
     Content,
@@ -101,15 +105,17 @@ pub(super) enum Member {
     ToolCalls,
     ToolName,
     ToolResult,
+    ToolResults,
     ToolUse,
     Type,
     Value,
     Values,
 }
 
-const MEMBERS: [Member; 42] = [
+const MEMBERS: [Member; 44] = [
     Member::Attachments,
     Member::CallId,
+    Member::ChatHistory,
     Member::CodeResult,
     Member::Compacted,
     Member::Content,
@@ -146,6 +152,7 @@ const MEMBERS: [Member; 42] = [
     Member::ToolCalls,
     Member::ToolName,
     Member::ToolResult,
+    Member::ToolResults,
     Member::ToolUse,
     Member::Type,
     Member::Value,
@@ -168,6 +175,7 @@ impl Frame {
                 ("inputs", M::Inputs),
                 ("contents", M::Contents),
                 ("values", M::Values),
+                ("chat_history", M::ChatHistory),
             ],
             Self::Message => &[
                 ("role", M::Role),
@@ -191,6 +199,7 @@ impl Frame {
                 ("result", M::Result),
                 ("toolInvocations", M::Invocations),
                 ("kind", M::Kind),
+                ("tool_results", M::ToolResults),
             ],
             Self::Info => &[("role", M::Role), ("summary", M::Summary)],
             Self::Metadata => &[("toolName", M::ToolName), ("time", M::Time)],
@@ -248,6 +257,7 @@ impl Frame {
             }
             Self::ToolUse => &[("toolUseId", M::Id), ("name", M::Name)],
             Self::ToolResult => &[("toolUseId", M::CallId), ("content", M::Content)],
+            Self::NamedResult => &[("call", M::Function), ("outputs", M::Content)],
             Self::CodeResult => &[("output", M::Output)],
             Self::FunctionCall => &[("id", M::Id), ("name", M::Name)],
             Self::FunctionResponse => {
@@ -261,7 +271,8 @@ impl Frame {
             | Self::Response
             | Self::ClassPath
             | Self::Invocations
-            | Self::Outputs => &[],
+            | Self::Outputs
+            | Self::NamedResults => &[],
         }
     }
 
@@ -292,7 +303,7 @@ pub(super) fn longest_name() -> usize {
     FRAMES.iter().flat_map(|frame| frame.members()).map(|(name, _)| name.len()).max().unwrap_or(0)
 }
 
-const FRAMES: [Frame; 29] = [
+const FRAMES: [Frame; 31] = [
     Frame::Document,
     Frame::Messages,
     Frame::Message,
@@ -322,6 +333,8 @@ const FRAMES: [Frame; 29] = [
     Frame::Invocation,
     Frame::Outputs,
     Frame::Output,
+    Frame::NamedResults,
+    Frame::NamedResult,
 ];
 
 #[cfg(test)]
