@@ -12,6 +12,9 @@ use crate::files::filter_between;
 use crate::input::{call_of, object_of_json, rules_of, with_bytes};
 use crate::stream::Stream;
 
+/// Documents up to this size are filtered with the GIL held: in less time than other threads would need to take it.
+const SHORT: usize = 8 << 10;
+
 /// A compiled filter. Immutable; any number of threads can use it at once.
 ///
 /// The arguments are the rules, as a dictionary or by name: `select`, `exclude`, `max_items`, `budget`, and the others of
@@ -46,6 +49,10 @@ impl Program {
     ) -> PyResult<Bound<'py, PyBytes>> {
         if options.is_none_or(|options| options.is_empty()) {
             return with_bytes(data, |bytes| {
+                if bytes.len() <= SHORT {
+                    let output = self.0.output_with(bytes, |output| PyBytes::new(py, output));
+                    return output.map_err(|error| raised(py, error));
+                }
                 let output = py.detach(|| self.0.output(bytes));
                 Ok(PyBytes::new(py, &output.map_err(|error| raised(py, error))?))
             });

@@ -426,7 +426,7 @@ def test_help_of_the_package():
     for text in ("filter(self, /, data, **options)", "end(self, /, exit_code=None)", "merge(*manifests)"):
         assert text in page, page
     examples = doctest.testmod(tamis, extraglobs={"tamis": tamis})
-    assert (examples.failed, examples.attempted) == (0, 6)
+    assert (examples.failed, examples.attempted) == (0, 9)
 
 
 def test_the_types_name_every_rule():

@@ -112,6 +112,26 @@ impl<S: Sink> Filter<S> {
         Ok(run.report())
     }
 
+    /// Finishes the document without a report, which would cost as much as filtering some hundred bytes.
+    ///
+    /// ```
+    /// use tamis::{Filter, Program, Spec};
+    ///
+    /// let program = Program::compile(&Spec::new().select("id"))?;
+    /// let mut filter = Filter::new(&program, Vec::new());
+    /// filter.write(br#"{"id": 1, "x": 2}"#)?;
+    /// filter.finish()?;
+    /// assert_eq!(filter.into_sink(), b"{\"id\":1}");
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`end`](Self::end).
+    pub fn finish(&mut self) -> Result<(), Error> {
+        let Self { run, sink } = self;
+        run.end(sink)
+    }
+
     /// Finishes the document and returns a report without a plan, which is the same for all documents of a program.
     pub(crate) fn end_unplanned(&mut self) -> Result<Report, Error> {
         let Self { run, sink } = self;

@@ -19,25 +19,30 @@ type Run = Filter<Vec<u8>>;
 pub(crate) struct IdleRun(Arc<Mutex<Option<Box<Run>>>>);
 
 impl IdleRun {
-    /// Filters a document with the idle run.
-    pub(crate) fn filter(
+    /// Filters a document with the idle run. `take` gets the output, which the next run overwrites.
+    pub(crate) fn filter<R>(
         &self,
         program: &Program,
         document: &[u8],
-    ) -> Result<Vec<u8>, BindingError> {
+        take: impl FnOnce(&[u8]) -> R,
+    ) -> Result<R, BindingError> {
         let idle = self.0.try_lock().ok().and_then(|mut idle| idle.take());
         let mut filter = idle.unwrap_or_else(|| {
             let BindingCall(options) = BindingCall::default();
             Box::new(Filter::new(program.with_options(&options), Vec::new()))
         });
-        match filter.write(document).and_then(|()| filter.end()) {
-            Ok(_) => {
-                let output = std::mem::take(filter.sink_mut());
+        match filter.write(document).and_then(|()| filter.finish()) {
+            Ok(()) => {
+                let taken = take(filter.sink());
+                let output = filter.sink_mut();
+                output.clear();
+                // Templates and TOON can be longer than the document.
+                output.shrink_to(SMALL);
                 filter.restart();
                 if let Ok(mut idle) = self.0.try_lock() {
                     *idle = Some(filter);
                 }
-                Ok(output)
+                Ok(taken)
             }
             // A failed run is not used again.
             Err(error) => {

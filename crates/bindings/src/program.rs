@@ -160,9 +160,25 @@ impl BindingProgram {
     /// ```
     pub fn output(&self, document: &[u8]) -> Result<Vec<u8>, BindingError> {
         if document.len() <= SMALL {
-            return self.idle.filter(&self.program, document);
+            return self.output_with(document, <[u8]>::to_vec);
         }
         Ok(self.filter(&BindingCall::default(), document)?.output)
+    }
+
+    /// As [`output`](Self::output), but gives the output to `take`, which copies it where the caller needs it: for a small document,
+    /// nothing is allocated before.
+    ///
+    /// # Errors
+    /// As for [`filter`](Self::filter).
+    pub fn output_with<R>(
+        &self,
+        document: &[u8],
+        take: impl FnOnce(&[u8]) -> R,
+    ) -> Result<R, BindingError> {
+        if document.len() <= SMALL {
+            return self.idle.filter(&self.program, document, take);
+        }
+        Ok(take(&self.filter(&BindingCall::default(), document)?.output))
     }
 
     /// Filters a file, which may be read twice instead of held.
