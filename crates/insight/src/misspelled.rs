@@ -2,6 +2,7 @@
 //!
 //! A misspelled path of `select` leaves a gap in the output. One of `exclude` or `redact` leaves nothing to see: the value
 //! that it should have removed is in the output. [`MisspelledPaths`] reads the documents next to the filter and compares names.
+//! It also knows the paths with a name that is nowhere in the documents, close to another or not.
 //!
 //! ```
 //! use tamis::Spec;
@@ -14,7 +15,7 @@
 //! assert_eq!(missed[0].meant.as_deref(), Some("owner.login"));
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use tamis_json::StringDecoder;
 use tamis_json::nearest::{ComparisonBudget, LONGEST, closest_within};
@@ -22,7 +23,7 @@ use tamis_json::path::{Path, PathToken};
 
 use tamis::MissedPath;
 use tamis::Spec;
-use tamis::spec::Selection;
+use tamis::spec::{Selection, ValueTest};
 
 /// Input beyond this many bytes is not looked at, and nothing is reported.
 const MOST_BYTES: u64 = 16 << 20;
@@ -31,16 +32,15 @@ const MOST_NAMES: usize = 10_000;
 /// The length in bytes of a name as it may be spelled with escapes. Longer ones are not compared.
 const SPELLED: usize = 6 * LONGEST;
 
-/// Finds the paths of `where`, `exclude`, `redact` and `retain` with a name that no document has, although one has a name
-/// that differs in one or two letters.
+/// Finds the paths of `where`, `exclude`, `redact` and `retain` with a name that no document has: those whose name differs in one
+/// or two letters from one that a document has, those of conditions that need a value, or all of them.
 ///
 /// It takes the same input as the filter: one document, or several after each other. Only the names of members are read,
 /// wherever they are; branches of `when` and JSON inside strings are not looked at. Work is linear, and stops as soon as every
 /// name was seen. Memory: 10,000 names.
 #[derive(Debug, Default)]
 pub struct MisspelledPaths {
-    /// The paths as they are written.
-    paths: Vec<(String, Path)>,
+    paths: Vec<RulePath>,
     /// A path of `redact` that is close to a word for kinds of values, and this word.
     kind: Option<(String, &'static str)>,
     /// The names in the paths, and whether each was seen.
@@ -53,6 +53,16 @@ pub struct MisspelledPaths {
     place: NamePlace,
     /// The current string, as it is spelled.
     text: Vec<u8>,
+}
+
+/// A path of a rule.
+#[derive(Debug)]
+struct RulePath {
+    /// The path as it is written.
+    text: String,
+    path: Path,
+    /// A condition that only holds if there is a value.
+    is_needed: bool,
 }
 
 /// Returns the word for kinds of values that a path of `redact` is close to.
@@ -89,18 +99,29 @@ impl MisspelledPaths {
             return paths;
         }
         let redacted = || spec.redact.iter().flat_map(|redact| &redact.paths);
-        let own = spec.conditions.iter().map(|condition| &condition.path).chain(&spec.exclude);
-        for text in own.chain(redacted()).chain(spec.retain.iter().flatten()) {
-            let Ok(path) = Path::parse(text) else { continue };
-            paths.wanted.extend(names(&path).map(|name| (name.to_owned(), false)));
-            paths.paths.push((text.clone(), path));
+        for condition in &spec.conditions {
+            let test = &condition.test;
+            let is_needed = *test != ValueTest::default() && test.exists != Some(false);
+            paths.rule(&condition.path, is_needed);
         }
+        // Conditions are tested before the filter writes anything.
+        let of_conditions = paths.wanted.clone();
+        let removing = spec.exclude.iter().chain(redacted()).chain(spec.retain.iter().flatten());
+        removing.for_each(|text| paths.rule(text, false));
         paths.kind = redacted().find_map(|text| Some((text.clone(), nearest_kind(text)?)));
         paths.left = paths.wanted.len();
         for name in written_names(spec) {
-            paths.name(&name);
+            if !of_conditions.contains_key(&name) {
+                paths.name(&name);
+            }
         }
         paths
+    }
+
+    fn rule(&mut self, text: &str, is_needed: bool) {
+        let Ok(path) = Path::parse(text) else { return };
+        self.wanted.extend(names(&path).map(|name| (name.to_owned(), false)));
+        self.paths.push(RulePath { text: text.to_owned(), path, is_needed });
     }
 
     /// Whether further input does not change the result.
@@ -203,6 +224,35 @@ impl MisspelledPaths {
     /// with the path that was probably meant.
     #[must_use]
     pub fn missed(&self) -> Vec<MissedPath> {
+        self.select(|_, intended| intended.is_some())
+    }
+
+    /// Returns the paths of conditions that no document fulfils because it lacks the path, also if no name is close.
+    ///
+    /// ```
+    /// use tamis::Spec;
+    /// use tamis::spec::{ItemCondition, ValueTest};
+    /// use tamis_insight::misspelled::MisspelledPaths;
+    ///
+    /// let condition = ItemCondition::new("colour", ValueTest::new().equals("red"));
+    /// let mut paths = MisspelledPaths::new(&Spec::new().keep_where(condition));
+    /// paths.write(br#"[{"id": 1}]"#);
+    /// assert!(paths.missed().is_empty());
+    /// assert_eq!(paths.unfulfilled()[0].path, "colour");
+    /// ```
+    #[must_use]
+    pub fn unfulfilled(&self) -> Vec<MissedPath> {
+        self.select(|rule, _| rule.is_needed)
+    }
+
+    /// Returns the paths that no document has, in the order of [`missed`](Self::missed).
+    #[must_use]
+    pub fn absent(&self) -> Vec<MissedPath> {
+        self.select(|_, _| true)
+    }
+
+    /// Returns the paths with a name that was not seen, of those that are asked for.
+    fn select(&self, is_wanted: impl Fn(&RulePath, Option<&Path>) -> bool) -> Vec<MissedPath> {
         if self.is_done() {
             return Vec::new();
         }
@@ -213,16 +263,18 @@ impl MisspelledPaths {
             let wanted = self.wanted.iter().filter(|(_, is_seen)| **is_seen);
             self.seen.iter().chain(wanted.map(|(name, _)| name)).map(String::as_str)
         };
+        let mut texts = HashSet::new();
         let mut missed = Vec::new();
-        for (text, path) in &self.paths {
-            let mut intended = path.clone();
-            let mut is_close = false;
+        for rule in &self.paths {
+            let mut intended = rule.path.clone();
+            let (mut is_absent, mut is_close) = (false, false);
             for token in &mut intended.0 {
                 let PathToken::Name(name) = token else { continue };
                 if tamis_json::path::index(name).is_some() || is_seen(name) {
                     continue;
                 }
                 let Some((own, _)) = self.wanted.get_key_value(&**name) else { continue };
+                is_absent = true;
                 let close = *known
                     .entry(own.as_str())
                     .or_insert_with(|| closest_within(own, names_seen(), &mut pairs));
@@ -231,11 +283,14 @@ impl MisspelledPaths {
                     is_close = true;
                 }
             }
-            if is_close && !missed.iter().any(|one: &MissedPath| one.path == *text) {
-                let is_pointer = text.trim_start().starts_with('/');
-                let intended =
-                    if is_pointer { intended.to_pointer() } else { intended.to_string() };
-                missed.push(MissedPath::new(text, Some(intended)));
+            let intended = is_close.then_some(&intended);
+            if is_absent && is_wanted(rule, intended) && texts.insert(&rule.text) {
+                let is_pointer = rule.text.trim_start().starts_with('/');
+                let spelled = |path: &Path| match is_pointer {
+                    true => path.to_pointer(),
+                    false => path.to_string(),
+                };
+                missed.push(MissedPath::new(&rule.text, intended.map(spelled)));
             }
         }
         missed

@@ -59,7 +59,8 @@ pub(crate) struct CheckArgs {
     /// Filter the sample responses in this folder, and print what the filters keep of them
     ///
     /// TOOL.json is a response of TOOL, and so is TOOL~ANYTHING.json. If there is a file TOOL.expected.json, the output
-    /// must be equal to it. A selected path that the sample lacks is listed. An output over its budget, a sample in which
+    /// must be equal to it. Samples may be compressed with gzip (TOOL.json.gz). A path that the sample lacks is listed, of
+    /// `select`, `where`, `exclude`, `redact` and `retain`. An output over its budget, a sample in which
     /// no selected path was found, and one that cannot be filtered are errors (exit code 2).
     #[arg(long, value_name = "DIR", conflicts_with = "schema")]
     samples: Option<PathBuf>,

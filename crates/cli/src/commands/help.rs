@@ -95,10 +95,20 @@ pub(crate) fn run(args: &HelpArgs, mut tamis: clap::Command) -> Exit {
         return print(render(page).as_bytes());
     }
     let commands = commands(&tamis);
+    if let Some(topic) = part_of_topic(about) {
+        let shown = about.escape_debug();
+        let message = format!("help: no page on {shown}; did you mean `tamis help {topic}`?");
+        return Console::default().refuse(&Usage::new(message));
+    }
     let pages = commands.iter().map(String::as_str).chain(TOPICS.map(|(name, ..)| name));
     if let Some(close) = closest(about, pages) {
         let shown = about.escape_debug();
         let message = format!("help: no page on {shown}; did you mean `tamis help {close}`?");
+        return Console::default().refuse(&Usage::new(message));
+    }
+    if let Some(topic) = mentioning(about) {
+        let shown = about.escape_debug();
+        let message = format!("help: no page on {shown}; `tamis help {topic}` has it");
         return Console::default().refuse(&Usage::new(message));
     }
     Console::default().usage(&Usage::new(format!(
@@ -108,6 +118,36 @@ pub(crate) fn run(args: &HelpArgs, mut tamis: clap::Command) -> Exit {
         names()
     )));
     Exit::Usage
+}
+
+/// Returns the topic whose name has this word: `exit` is a part of `exit-codes`.
+fn part_of_topic(word: &str) -> Option<&'static str> {
+    let has = |(name, ..): &&(&str, &str, &str)| {
+        name.contains('-') && name.split('-').any(|part| part == word)
+    };
+    TOPICS.iter().find(has).map(|(name, ..)| *name)
+}
+
+/// Returns the topic on whose page a flag or a rule of this name is most often, or that has the word in its title.
+fn mentioning(word: &str) -> Option<&'static str> {
+    let word = word.trim_start_matches('-').to_ascii_lowercase();
+    // A name ends where no letter and no hyphen follows.
+    let flag = format!("--{word}");
+    let is_end = |rest: &str| !rest.starts_with(|char: char| char.is_alphanumeric() || char == '-');
+    let times = |(name, _, page): &(&str, &str, &str)| {
+        let flags = page.split(&flag).skip(1).filter(|rest| is_end(rest)).count();
+        let all = flags + page.matches(&format!("`{word}`")).count();
+        // Other pages have examples with rules, and this one describes them.
+        if *name == "rules" { 3 * all } else { all }
+    };
+    // Of several, the first one.
+    let best = TOPICS.iter().rev().max_by_key(|topic| times(topic));
+    let best = best.filter(|topic| times(topic) > 0);
+    let in_title = |title: &str| {
+        title.split(|char: char| !char.is_alphanumeric()).any(|part| part == word && part.len() > 3)
+    };
+    let best = best.or_else(|| TOPICS.iter().find(|(_, title, _)| in_title(title)));
+    best.map(|(name, ..)| *name)
 }
 
 /// Renders a page for a terminal: titles are styled, examples are indented.

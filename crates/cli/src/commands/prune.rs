@@ -7,21 +7,23 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use tamis::{Error, ErrorKind, FailedRun, FailureReport};
-use tamis_chat::{PruneProgram, PruneReport, PruneSpec, prune_file};
+use tamis_chat::{PruneProgram, PruneReport, PruneSpec, prune_file, prune_reader};
 
 use crate::console::print::is_closed_pipe;
 use crate::console::progress::Bar;
-use crate::console::remedies::Hinted;
+use crate::console::remedies::{Hinted, advised};
 use crate::console::{Console, Exit, Usage};
 use crate::figures::report::ReportFile;
 use crate::figures::stats::saved;
 use crate::figures::tokens::Tally;
 use crate::files::conflicts::Places;
+use crate::files::gzip::{self, Decoded};
+use crate::files::head::{self, Head};
 use crate::files::place::Place;
 use crate::files::watched::WatchedFile;
 use crate::files::{self, Output, conflicts};
 use crate::flags::groups::Bounds;
-use crate::flags::lists;
+use crate::flags::{habits, lists};
 
 pub(crate) const HELP_SHORT: &str = "\
 For more and for examples see --help, for the rules `tamis help history`. Exit codes: 0 done, 1 failed, 2 usage.";
@@ -179,12 +181,17 @@ pub(crate) fn run(args: &PruneArgs) -> Exit {
         Err(exit) => return exit,
     };
     let (tally_in, tally_out) = (Tally::new(args.stats), Tally::new(args.stats));
-    let (report, result) = prune(&program, &input, &output, &tally_in, &tally_out);
+    let head = Head::default();
+    let (report, result) = prune(&program, &input, &output, &tally_in, &tally_out, &head);
     let mut exit = Exit::Done;
     if let Err((place, error)) = &result
         && !is_closed_pipe(error)
     {
-        console.say(place, Hinted { error, documents: ONE_CHAT, has_limits: true });
+        let hinted = Hinted { error, documents: ONE_CHAT, has_limits: true };
+        match head.advice().filter(|_| head::explains(error)) {
+            Some(advice) => console.say(place, advised(hinted, advice)),
+            None => console.say(place, hinted),
+        }
         exit = Exit::Failed;
     }
     if let Some(words) = nothing_found(&report).filter(|_| result.is_ok()) {
@@ -212,10 +219,11 @@ fn prune(
     output: &Place,
     tally_in: &Tally,
     tally_out: &Tally,
+    head: &Head,
 ) -> (PruneReport, Result<(), (String, Error)>) {
     let to = output.name("standard output");
     let from = input.name("standard input");
-    let (file, mut writer) = match open(input, output) {
+    let (mut file, mut writer) = match open(input, output) {
         Ok(opened) => opened,
         Err(error) => {
             let mut report = PruneReport::default();
@@ -224,12 +232,18 @@ fn prune(
             return (report, Err((about, error)));
         }
     };
+    let is_compressed = files::is_regular(&file) && gzip::is_compressed(&mut file).unwrap_or(false);
     let size = file.metadata().ok().filter(|metadata| metadata.is_file()).map(|file| file.len());
     let to_terminal = *output == Place::Standard && std::io::stdout().is_terminal();
-    let bar = Bar::new(size, to_terminal);
-    let around = |reader| tally_in.around(bar.around(reader));
+    // The length of a compressed file is not that of the text.
+    let bar = Bar::new(size.filter(|_| !is_compressed), to_terminal);
+    let around = |reader| tally_in.around(head.around(Box::new(Decoded::new(bar.around(reader)))));
     let (mut report, result) = match WatchedFile::new(file, around) {
-        Ok(file) => FailedRun::split(prune_file(program, file, tally_out.through(&mut writer))),
+        // The second reading of a file would not be decoded.
+        Ok(file) => FailedRun::split(match is_compressed {
+            true => prune_reader(program, file, tally_out.through(&mut writer)),
+            false => prune_file(program, file, tally_out.through(&mut writer)),
+        }),
         Err(error) => (PruneReport::default(), Err(Error::read(error))),
     };
     let result = result.and_then(|()| writer.finish().map_err(Error::write));
@@ -241,7 +255,10 @@ fn prune(
 }
 
 fn open(input: &Place, output: &Place) -> Result<(File, Output), Error> {
-    let file = files::open(input).map_err(Error::read)?;
+    let file = files::open(input).map_err(|error| match input {
+        Place::Path(path) => Error::read(habits::explained(path, error)),
+        Place::Standard => Error::read(error),
+    })?;
     Ok((file, Output::open(output).map_err(Error::write)?))
 }
 

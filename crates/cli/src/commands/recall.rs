@@ -118,6 +118,9 @@ pub(crate) fn run(args: &RecallArgs) -> Exit {
         return Exit::Usage;
     };
     match &args.handle {
+        // Handles begin with `tm_`.
+        Some(handle) if ["last", "latest"].contains(&handle.as_str()) => console
+            .refuse(&Usage::new(format!("{handle} is not a handle; write tamis recall --last"))),
         Some(handle) => print(config, handle, &window),
         None => print_latest(config, &window),
     }

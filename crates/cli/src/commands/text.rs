@@ -15,12 +15,16 @@ use crate::figures::report::ReportFile;
 use crate::figures::stats::saved;
 use crate::figures::tokens::Tally;
 use crate::files::conflicts::{self, Places};
+use crate::files::head;
 use crate::files::place::{Place, read_once};
 use crate::files::{self, Output};
 use crate::filters::command_rules;
 use crate::flags::caps::CapArgs;
-use crate::flags::lists;
+use crate::flags::{habits, lists};
 use crate::system::silence::{Given, Input};
+
+/// The number of bytes by which compressed files, and texts in UTF-16, are recognised.
+const HEAD: usize = 8;
 
 pub(crate) const HELP: &str = "\
 Examples:
@@ -164,7 +168,8 @@ fn filter(
     let input = Place::from(args.file.clone());
     let output = args.output.clone().map_or(Place::Standard, Place::from);
     let (from, to) = (input.name("standard input"), output.name("standard output"));
-    let reader = files::open(&input).map_err(|error| (from.clone(), Error::read(error)))?;
+    let reader = files::open(&input)
+        .map_err(|error| (from.clone(), Error::read(habits::explained(&args.file, error))))?;
     let mut reader = Input::new(reader);
     let mut writer = Output::open(&output).map_err(|error| (to.clone(), Error::write(error)))?;
     let mut limits = Limits::new();
@@ -179,6 +184,7 @@ fn filter(
     // The text without credentials.
     let mut safe = Vec::new();
     let mut buffer = vec![0; 64 << 10];
+    let mut head = Vec::new();
     #[cfg(unix)]
     let mut stopped = false;
     loop {
@@ -193,6 +199,13 @@ fn filter(
             Given::Bytes(count) => {
                 let read = buffer.get(..count).unwrap_or_default();
                 tally_in.push(read);
+                if head.len() < HEAD {
+                    head.extend(read.iter().take(HEAD - head.len()));
+                    if let Some(advice) = head::not_text(&head) {
+                        let error = std::io::Error::other(format!("not a text ({advice})"));
+                        return Err((from, Error::read(error)));
+                    }
+                }
                 let read = match &mut redactor {
                     None => read,
                     Some(redactor) => {

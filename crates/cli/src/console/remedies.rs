@@ -73,6 +73,14 @@ impl fmt::Display for Remedied<'_> {
     }
 }
 
+/// Returns an error with advice in place of the hint that it ends with: of two, the one about the whole input is meant.
+pub(crate) fn advised(error: impl fmt::Display, advice: &str) -> String {
+    let text = error.to_string();
+    let hint = text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("));
+    let hint = hint.filter(|(_, hint)| !hint.contains(')'));
+    format!("{} ({advice})", hint.map_or(text.as_str(), |(said, _)| said))
+}
+
 /// Displays an error of a command that does not read several documents as `tamis filter` does.
 pub(crate) struct Hinted<'a> {
     pub(crate) error: &'a Error,

@@ -58,7 +58,7 @@ const PREFIX: &str =
 
 /// The first bytes of known forms, each with the name of the form and a remedy.
 const FORMS: [(&[u8], &str); 29] = [
-    (b"\x1f\x8b", "compressed with gzip, and damaged?"),
+    (b"\x1f\x8b", "compressed with gzip? decompress it: gzip -dc"),
     (b"\x28\xb5\x2f\xfd", "compressed with zstd? decompress it: zstd -dc"),
     (b"BZh", "compressed with bzip2? decompress it: bzip2 -dc"),
     (b"\xfd7zXZ", "compressed with xz? decompress it: xz -dc"),
@@ -94,6 +94,12 @@ pub(crate) fn advice(head: &[u8]) -> Option<&'static str> {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     let form = FORMS.iter().find(|(begin, _)| head.starts_with(begin));
     form.map(|(_, advice)| *advice).or_else(|| script_advice(head)).or_else(|| table_advice(head))
+}
+
+/// Returns what an input with these first bytes is, if no text in UTF-8 begins like that.
+pub(crate) fn not_text(head: &[u8]) -> Option<&'static str> {
+    let mut forms = FORMS.iter().filter(|(begin, _)| std::str::from_utf8(begin).is_err());
+    forms.find(|(begin, _)| head.starts_with(begin)).map(|(_, advice)| *advice)
 }
 
 /// Returns whether a line after `name:` is one of YAML: nested, an element, or another name.
@@ -172,7 +178,22 @@ fn script_advice(head: &[u8]) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::advice;
+    use super::{advice, not_text};
+
+    #[test]
+    fn some_forms_are_no_text() {
+        for (head, word) in [
+            (&b"\x1f\x8b\x08\0"[..], "gzip"),
+            (b"\x28\xb5\x2f\xfd", "zstd"),
+            (b"\xfd7zXZ\0", "xz"),
+            (b"\xff\xfea\0", "UTF-16"),
+        ] {
+            assert!(not_text(head).is_some_and(|advice| advice.contains(word)), "{word}");
+        }
+        for head in [&b""[..], b"\x1f", b"BZh91AY", b"data: 1", b"\x1b[1m", b"---", b"\xfe"] {
+            assert_eq!(not_text(head), None);
+        }
+    }
 
     #[test]
     fn forms_are_recognised_by_their_beginning() {

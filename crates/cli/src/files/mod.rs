@@ -8,6 +8,7 @@ pub(crate) mod conflicts;
 pub(crate) mod console;
 pub(crate) mod gzip;
 pub(crate) mod head;
+pub(crate) mod misspelled;
 pub(crate) mod page;
 pub(crate) mod place;
 pub(crate) mod watched;

@@ -8,18 +8,23 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use indicatif::HumanCount;
-use tamis::{CallOptions, Error, FailedRun, Program, Report, filter_file};
+use tamis::{CallOptions, Error, FailedRun, Program, Report, filter_file, filter_reader};
 use tamis_manifest::{Manifest, ManifestErrorKind};
 
 use crate::console::print::one_line;
 use crate::console::{Console, Exit};
 use crate::figures::stats::Stats;
 use crate::figures::tokens::{Tally, Tokens};
+use crate::files::gzip::{self, Decoded};
+use crate::files::misspelled::NameWatch;
 use crate::files::place::called;
 use crate::files::watched::WatchedFile;
 
 /// The end of the name of an expected output.
 const EXPECTED: &str = ".expected.json";
+
+/// The ends of the names of samples.
+const ENDINGS: [&str; 2] = [".json", ".json.gz"];
 
 /// The results for the samples of a folder.
 pub(crate) struct Samples {
@@ -33,6 +38,8 @@ pub(crate) struct Samples {
 pub(crate) struct FilteredSample {
     pub(crate) output: Vec<u8>,
     pub(crate) report: Report,
+    /// Paths that the sample lacks.
+    missed: Vec<String>,
     /// Tokens of the sample and of the output.
     pub(crate) tokens: [Option<Tokens>; 2],
 }
@@ -47,16 +54,25 @@ impl FilteredSample {
         options: &CallOptions,
         path: &Path,
     ) -> Result<Self, Error> {
-        let file = File::open(path).map_err(Error::read)?;
+        let mut file = File::open(path).map_err(Error::read)?;
+        let is_compressed = gzip::is_compressed(&mut file).unwrap_or(false);
+        let names = NameWatch::new(program.spec());
         let [before, after] = [Tally::new(true), Tally::new(true)];
-        let source = WatchedFile::new(file, |reader| before.around(reader)).map_err(Error::read)?;
+        let around = |reader| names.around(before.around(Box::new(Decoded::new(reader))));
+        let source = WatchedFile::new(file, around).map_err(Error::read)?;
         let mut output = Vec::new();
         let writer = &mut after.through(&mut output);
-        let (report, result) =
-            FailedRun::split(filter_file(program.with_options(options), source, writer));
+        let call = program.with_options(options);
+        // The second reading of a file would not be decoded.
+        let (report, result) = FailedRun::split(match is_compressed {
+            true => filter_reader(call, source, writer),
+            false => filter_file(call, source, writer),
+        });
         result?;
+        let missed = report.missed.iter().cloned().chain(names.absent()).map(|missed| missed.path);
+        let missed = missed.collect();
         let tokens = [before.first(report.original_bytes), after.all()];
-        Ok(Self { output, report, tokens })
+        Ok(Self { output, report, missed, tokens })
     }
 }
 
@@ -69,10 +85,8 @@ impl FilteredSample {
             tokens: self.tokens,
         };
         let mut text = format!("{name}: {stats}\n");
-        let missed: Vec<&str> =
-            self.report.missed.iter().map(|missed| missed.path.as_str()).collect();
-        if !missed.is_empty() {
-            text.push_str(&format!("  no item has {}\n", one_line(&missed.join(", "))));
+        if !self.missed.is_empty() {
+            text.push_str(&format!("  no item has {}\n", one_line(&self.missed.join(", "))));
         }
         for wrong in self.problems() {
             text.push_str(&format!("  {wrong}\n"));
@@ -111,7 +125,7 @@ pub(crate) fn filter_all(
     } else {
         for entry in std::fs::read_dir(folder)? {
             let path = entry?.path();
-            if path.extension().is_some_and(|extension| extension == "json") && path.is_file() {
+            if stem(&file_name(&path)).is_some() && path.is_file() {
                 found.push(path);
             }
         }
@@ -126,14 +140,14 @@ pub(crate) fn filter_all(
     let (mut with_sample, mut unknown) = (HashSet::new(), 0);
     for (path, name) in found.iter().zip(&names) {
         if let Some(stem) = name.strip_suffix(EXPECTED) {
-            if !names.contains(&format!("{stem}.json")) {
+            if !ENDINGS.iter().any(|ending| names.contains(&format!("{stem}{ending}"))) {
                 console.warn(&called(path), format_args!("there is no sample {stem}.json"));
                 all.warnings += 1;
             }
             continue;
         }
-        let stem = name.strip_suffix(".json").unwrap_or(name);
-        let tool = stem.split_once('~').map_or(stem, |(tool, _)| tool);
+        let stem = stem(name).unwrap_or(name);
+        let tool = tool_of(name);
         let entry = match manifest.find(only.unwrap_or(tool)) {
             Ok(entry) => entry,
             Err(error) => {
@@ -195,7 +209,8 @@ fn wrong(sample: &FilteredSample, expected: &Path) -> Vec<String> {
 
 /// Returns the columns of a sample.
 fn row(name: &str, sample: &FilteredSample) -> Row {
-    let Report { original_bytes, items_kept, items_seen, missed, .. } = &sample.report;
+    let Report { original_bytes, items_kept, items_seen, .. } = &sample.report;
+    let missed = &sample.missed;
     let count = |tokens: Option<Tokens>| tokens.map_or_else(String::new, |count| count.to_string());
     let [before, after] = sample.tokens;
     let items = match (items_kept, items_seen) {
@@ -203,7 +218,6 @@ fn row(name: &str, sample: &FilteredSample) -> Row {
         (Some(kept), None) => HumanCount(*kept).to_string(),
         (None, _) => "-".to_owned(),
     };
-    let missed: Vec<&str> = missed.iter().map(|missed| missed.path.as_str()).collect();
     [
         one_line(name),
         format!("{} → {}", HumanCount(*original_bytes), HumanCount(sample.output.len() as u64)),
@@ -235,4 +249,20 @@ fn table(rows: &[Row]) -> String {
 
 fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Returns the name of a sample's file without its ending, if it has one.
+fn stem(name: &str) -> Option<&str> {
+    ENDINGS.iter().find_map(|ending| name.strip_suffix(ending))
+}
+
+/// Returns the tool that a sample is a response of, by the name of its file.
+pub(crate) fn tool_of(name: &str) -> &str {
+    let stem = stem(name).unwrap_or(name);
+    stem.split_once('~').map_or(stem, |(tool, _)| tool)
+}
+
+/// Returns whether a file of this name is a sample, and not an expected output.
+pub(crate) fn is_sample(name: &str) -> bool {
+    stem(name).is_some() && !name.ends_with(EXPECTED)
 }

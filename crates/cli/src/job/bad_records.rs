@@ -7,7 +7,7 @@ use std::fmt::Display;
 use tamis::{BadLines, Error, ErrorKind};
 
 use crate::console::Console;
-use crate::console::remedies::{InDocument, InEvent, InLine};
+use crate::console::remedies::{InDocument, InEvent, InLine, advised};
 use crate::files::head::{self, Head};
 
 /// The number of bad records that are reported one by one.
@@ -66,7 +66,7 @@ impl<'a> BadRecords<'a> {
         let is_explained = self.failed == 1 && error.is_some_and(head::explains);
         let advice = self.head.advice().filter(|_| is_explained);
         match advice {
-            Some(advice) => self.console.say(&self.name, format_args!("{message} ({advice})")),
+            Some(advice) => self.console.say(&self.name, advised(message, advice)),
             None => self.console.say(&self.name, message),
         }
     }

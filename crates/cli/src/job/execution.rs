@@ -16,19 +16,19 @@ use tamis::spec::Whitespace;
 use crate::console::json_colours::JsonColours;
 use crate::console::print::is_closed_pipe;
 use crate::console::progress::Bar;
-use crate::console::remedies::Remedied;
+use crate::console::remedies::{Remedied, advised};
 use crate::console::{Console, Exit, Usage, colour};
 use crate::figures::report::ReportFile;
 use crate::figures::stats::Stats;
 use crate::figures::tokens::{Tally, Tokens};
 use crate::files::gzip::{self, Decoded};
 use crate::files::head::{self, Head};
+use crate::files::misspelled::NameWatch;
 use crate::files::place::Place;
 use crate::files::watched::WatchedFile;
 use crate::files::{self, Output, conflicts};
 use crate::flags::habits;
 use crate::job::bad_records::BadRecords;
-use crate::job::misspelled::NameWatch;
 use crate::job::resolve::{Form, Job};
 use crate::job::unquote::Unquote;
 use crate::job::why;
@@ -408,6 +408,10 @@ fn conclude(job: &Job, report: &Report, result: Result<(), Failure>, names: &Nam
     {
         console.warn(&input, why);
     }
+    if report.skipped == Some(SkipReason::Shape) && result.is_ok() && job.selected.is_by_name() {
+        let why = "the filter of this tool is for another document, so this one is unchanged (tamis explain --tool shows what it requires)";
+        console.warn(&input, why);
+    }
     // A failed run has not seen all items. Of many documents, the good ones were seen.
     if !job.selected.is_of_catalog() && (result.is_ok() || job.form.is_many()) {
         let (item, document) = match job.form {
@@ -416,7 +420,13 @@ fn conclude(job: &Job, report: &Report, result: Result<(), Failure>, names: &Nam
             Form::Events => ("event", "event"),
             Form::Document | Form::Lenient => ("item", "document"),
         };
-        let others = names.missed();
+        let mut others = names.missed();
+        // An item that lacks the path of a condition is dropped, and so are all of them.
+        if report.where_dropped > 0 {
+            let unfulfilled = names.unfulfilled();
+            others.retain(|one| unfulfilled.iter().all(|other| other.path != one.path));
+            others.splice(..0, unfulfilled);
+        }
         let of_select =
             (!report.missed.is_empty()).then(|| missed(item, &report.missed, "selected paths"));
         let of_others = (!others.is_empty()).then(|| missed(document, &others, "paths"));
@@ -478,7 +488,7 @@ fn conclude(job: &Job, report: &Report, result: Result<(), Failure>, names: &Nam
     }
     if let Some(name) = name {
         match advice {
-            Some(advice) => console.say(&name, format_args!("{} ({advice})", Remedied(&error))),
+            Some(advice) => console.say(&name, advised(Remedied(&error), &advice)),
             None => console.say(&name, Remedied(&error)),
         }
     } else if let Place::Path(path) = &job.output {

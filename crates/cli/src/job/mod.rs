@@ -2,7 +2,6 @@
 
 pub(crate) mod bad_records;
 pub(crate) mod execution;
-mod misspelled;
 pub(crate) mod resolve;
 mod unquote;
 pub(crate) mod why;

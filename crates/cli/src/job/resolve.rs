@@ -154,6 +154,11 @@ impl Selected {
         }
     }
 
+    /// Returns whether the rules are those of a tool.
+    pub(crate) fn is_by_name(&self) -> bool {
+        matches!(&self.rules, Rules::Tool(_))
+    }
+
     /// Returns whether the compiled rules are from the built-in catalog, which selects members that items may lack.
     pub(crate) fn is_of_catalog(&self) -> bool {
         matches!(&self.rules, Rules::Tool(tool) if tool.is_builtin())

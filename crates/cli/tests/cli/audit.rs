@@ -133,13 +133,26 @@ fn samples_are_read() {
     folder.write("a.yaml", "version: 1\nfilters: {a: {root: object, exclude: [user.ssn]}}\n");
     std::fs::create_dir(folder.path("responses")).unwrap();
     folder.write("responses/a.json", r#"{"user":{"name":"x"},"more":[{"a":1}]}"#);
-    folder.write("responses/other.json", "{}");
+    folder.write("other.json", "{}");
     let documents = |report: &Value| report["filters"][0]["documents"].as_u64().unwrap();
     let without = documents(&audit(&folder, &["a.yaml"]).1);
-    for samples in ["responses", "responses/a.json", "responses/other.json"] {
+    for samples in ["responses", "responses/a.json", "other.json"] {
         let with = documents(&audit(&folder, &["a.yaml", "--samples", samples]).1);
         assert!(with > without, "{samples}");
     }
+    // A sample that is not used is named.
+    folder.write("responses/other.json", "{}");
+    let ran = folder.tamis(&["audit", "a.yaml", "--samples", "responses"], b"");
+    assert!(ran.err.contains("other.json: warning: not used"), "{}", ran.err);
+    std::fs::create_dir(folder.path("empty")).unwrap();
+    let ran = folder.tamis(&["audit", "a.yaml", "--samples", "empty"], b"");
+    assert!(ran.err.contains("empty: warning: no samples"), "{}", ran.err);
+    folder.write("broken.json", "{\"user\":");
+    let ran = folder.tamis(&["audit", "a.yaml", "--samples", "broken.json"], b"");
+    assert!((ran.code, ran.err.contains("broken.json: ")) == (1, true), "{}", ran.err);
+    folder.write("a.json.gz", gzip(br#"{"user":{"name":"x"},"more":[{"a":1}]}"#));
+    let with = documents(&audit(&folder, &["a.yaml", "--samples", "a.json.gz"]).1);
+    assert!(with > without);
     let missing = folder.tamis(&["audit", "a.yaml", "--samples", "none.json"], b"");
     assert_eq!(missing.code, 1);
     assert!(missing.err.starts_with("tamis: none.json: "), "{}", missing.err);

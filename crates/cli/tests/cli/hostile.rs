@@ -371,4 +371,14 @@ fn help_is_there_in_every_way_that_people_ask() {
     let ran = folder.tamis(&["help", "nothing"], b"");
     ran.refused(2, &["no page on nothing", "commands: ", " explain", "topics: ", " roots"]);
     ran.one_line();
+    for (word, topic) in [
+        ("exit", "exit-codes"),
+        ("where", "rules"),
+        ("--redact", "rules"),
+        ("chat", "history"),
+        ("filtr", "filter"),
+    ] {
+        let ran = folder.tamis(&["help", "--", word], b"");
+        ran.refused(2, &[&format!("`tamis help {topic}`")]);
+    }
 }

@@ -205,9 +205,7 @@ fn inputs_that_are_not_json_are_named() {
 fn compressed_inputs_are_decoded() {
     let folder = Folder::new();
     let text = format!("{{\"pad\":\"{}\",\"data\":[{{\"id\":1,\"x\":2}}]}}", "x".repeat(200_000));
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(text.as_bytes()).unwrap();
-    let member = encoder.finish().unwrap();
+    let member = gzip(text.as_bytes());
     folder.write("a.json.gz", &member);
     let expected = text.replace(",\"x\":2", "") + "\n";
     folder.run(["--select", "id", "a.json.gz"]).done(&expected);
@@ -225,6 +223,30 @@ fn compressed_inputs_are_decoded() {
     let looked = folder.tamis(&["look", "a.json.gz", "--json"], b"");
     assert_eq!(looked.code, 0, "{}", looked.err);
     folder.tamis(&["suggest", "a.json.gz"], b"").succeeded();
+    let chat = r#"[{"role":"tool","tool_call_id":"c1","content":"500 lines"},{"role":"user"},{"role":"user"}]"#;
+    folder.write("chat.json.gz", gzip(chat.as_bytes()));
+    let pruned = chat.replace("500 lines", "<tool-output-compacted />");
+    folder.tamis(&["prune", "chat.json.gz"], b"").done(&pruned);
+    folder.tamis(&["prune"], &gzip(chat.as_bytes())).done(&pruned);
+    // The output of a command is read as it is.
+    let text = ["text", "--command", "make"];
+    folder.tamis(&text, &gzip(b"one\n")).refused(1, &["compressed with gzip", "gzip -dc"]);
+    folder.tamis(&text, b"\xff\xfea\0").refused(1, &["iconv -f UTF-16"]);
+    folder.tamis(&text, b"\x1b[1mone\x1b[0m\n").done("one\n");
+}
+
+/// The hint for the whole input takes the place of the one for the character.
+#[test]
+fn an_input_that_is_recognised_has_one_hint() {
+    for input in ["id: 7\ndata: {}\n", "/**/cb({\"a\":1})", "Infinity, x\n1, 2\n", "{'a': 1}"] {
+        for command in ["filter", "prune"] {
+            let ran = Folder::new().tamis(&[command], input.as_bytes());
+            assert_eq!(ran.code, 1, "{input}");
+            let first = ran.err.lines().next().unwrap();
+            assert_eq!(first.matches(" (").count(), 1, "{input}: {}", ran.err);
+            assert!(first.ends_with(')'), "{input}: {}", ran.err);
+        }
+    }
 }
 
 #[test]

@@ -217,6 +217,13 @@ const NO_ARGS: [&str; 0] = [];
 
 /// One command over a pipe.
 #[track_caller]
+/// Compresses a text.
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
 fn piped(args: &[&str], input: &str) -> Ran {
     Folder::new().pipe(args, input.as_bytes())
 }

@@ -256,6 +256,41 @@ fn a_misspelled_path_of_a_rule_that_removes_is_a_warning() {
     assert!(ran.err.contains("`ownr` (did you mean `owner`?)"), "{}", ran.err);
 }
 
+/// No item can fulfil a condition on a member that is nowhere.
+#[test]
+fn a_condition_on_a_member_that_is_nowhere_is_a_warning() {
+    let input = r#"[{"id":1,"stars":5},{"id":2}]"#;
+    for (flags, path) in [
+        (&["--where", "zzz=1"][..], "zzz"),
+        (&["--where", "user.zzz~^a", "--select", "id"], "user.zzz"),
+        (&["--where", "zzz>4", "--select", "zzz=id"], "zzz"),
+    ] {
+        warned(flags, input, "[]\n", &format!("no document has `{path}`"));
+    }
+    piped(&["--where", "!zzz=1"], input).done(&format!("{input}\n"));
+    piped(&["--where", "stars>7"], input).done("[]\n");
+    piped(&["--where", "zzz=1"], "[]").done("[]\n");
+}
+
+/// Paths that are right from the top of the document, or in other languages.
+#[test]
+fn a_path_of_the_document_and_one_without_brackets_are_corrected() {
+    let input = r#"{"items":[{"id":1,"users":[{"name":"a"}]}]}"#;
+    for (path, intended) in [
+        ("users.name", "users[].name"),
+        ("items.users", "users"),
+        ("items[].users[].name", "users[].name"),
+    ] {
+        let ran = piped(&["--select", &format!("id,x={path}")], input);
+        let said = format!("no item has `{path}` (did you mean `{intended}`?)");
+        assert!(ran.err.contains(&said), "{}", ran.err);
+    }
+    for path in ["..name", "users..name", "**.name", "users.**"] {
+        let ran = piped(&["--select", path], input);
+        ran.refused(2, &["cannot search at every depth", "write its levels"]);
+    }
+}
+
 #[test]
 fn a_word_that_is_almost_secrets_is_a_warning() {
     for word in ["secret", "secrts", "Secrets"] {

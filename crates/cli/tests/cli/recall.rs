@@ -17,6 +17,14 @@ fn put(store: &Path, scope: Scope, meta: EntryMeta, bytes: &str) -> String {
 }
 
 #[test]
+fn last_is_a_flag() {
+    for word in ["last", "latest"] {
+        let ran = Folder::new().tamis(&["recall", word], b"");
+        ran.refused(2, &["write tamis recall --last"]);
+    }
+}
+
+#[test]
 fn parts_are_printed() {
     let folder = Folder::new();
     let store = folder.path(".state/store");

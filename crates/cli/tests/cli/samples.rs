@@ -51,6 +51,39 @@ list~2  35 → 25  14 → 12  1 of 1  -
     assert_eq!(ran.err, "tamis: no sample for small\n");
 }
 
+/// Rules that remove are listed as rules that keep are: a misspelled one removes nothing.
+#[test]
+fn paths_of_all_rules_are_listed_if_a_sample_lacks_them() {
+    let folder = folder(&[]);
+    folder.write(
+        "tools.yaml",
+        "\
+version: 1
+filters:
+  t: {root: object, exclude: [token, tokn], redact: {paths: [mail]}}
+  w: {where: [{path: state, equals: 1}, {path: gone, exists: false}]}
+",
+    );
+    folder.write("samples/t.json", r#"{"token":1,"id":2}"#);
+    folder.write("samples/w.json", r#"[{"id":1}]"#);
+    let ran = check(&folder);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    for row in ["  tokn, mail\n", "  state, gone\n"] {
+        assert!(ran.out.contains(row), "{}", ran.out);
+    }
+    let ran = folder.tamis(&["explain", "--exclude", "tokn", "samples/t.json"], b"");
+    assert!(ran.out.ends_with("  no item has tokn\n"), "{}", ran.out);
+}
+
+#[test]
+fn samples_may_be_compressed() {
+    let folder = folder(&[("list~a.expected.json", "[{\"id\":1}]")]);
+    folder.write("samples/list~a.json.gz", gzip(b"[{\"id\": 1, \"x\": 2}]"));
+    let ran = check(&folder);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.contains("\nlist~a  19 "), "{}", ran.out);
+}
+
 #[test]
 fn output_that_is_wrong_is_an_error() {
     let folder = folder(&[

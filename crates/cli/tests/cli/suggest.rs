@@ -42,6 +42,25 @@ fn tight_suggestions_select() {
         .refused(2, &["--tight"]);
 }
 
+/// The message is what a line of a log is about, and most of its bytes.
+#[test]
+fn messages_of_a_log_are_kept() {
+    let folder = Folder::new();
+    let line = |n: usize, name: &str| {
+        let text = format!("request {n} of tenant {} took {} ms in the worker", n * 7, n * 13);
+        format!(
+            "{{\"level\":\"info\",\"ts\":17000{n:05},\"{name}\":\"{text}\",\"pid\":{n},\"host\":\"h\"}}\n"
+        )
+    };
+    for name in ["msg", "message", "log"] {
+        let lines: String = (0..200).map(|n| line(n, name)).collect();
+        folder.write("app.log", lines);
+        let ran = folder.tamis(&["suggest", "--ndjson", "--tight", "app.log"], b"");
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        assert!(ran.out.contains(&format!("      {name}: {name}  #")), "{}", ran.out);
+    }
+}
+
 #[test]
 fn lines_are_samples() {
     let folder = Folder::new();

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::names::is_page;
+use super::names::{MemberKind, is_page};
 use super::noise::noise;
 use super::rank::{Candidate, Reason, is_credential};
 use super::root::Payload;
@@ -23,6 +23,9 @@ const KEPT_IF_DENSE: f64 = 0.4;
 
 /// The cost below which a response is small: everything that says something is kept. In tenths of tokens.
 const SMALL: f64 = 3000.0;
+
+/// The score from which a title is kept whatever it costs.
+const TITLE: f32 = 4.0;
 
 /// The score below which nothing is kept.
 const LEAST: f32 = 0.2;
@@ -85,12 +88,16 @@ pub(super) fn tight(samples: &Samples, payload: &Payload, candidates: &[Candidat
     let is_small = total < SMALL;
     let is_dense = spent + needed > DENSE * total;
     let (mut kept, mut around) = (HashSet::new(), HashSet::<usize>::new());
+    // A title may cost more than all other members, as the message of a line of a log does.
+    let title =
+        order.iter().find(|(_, this)| this.kind == MemberKind::Title && this.score >= TITLE);
+    let title = title.map(|(_, this)| this.node);
     for (priority, this) in order {
         let containers = this.path.split_last().map_or(&[][..], |(_, containers)| containers);
         let new = containers.iter().filter(|node| !around.contains(*node));
         let brackets: u64 = new.filter_map(|node| samples.node(*node)).map(|node| node.cost).sum();
         let cost = this.cost as f64 + AROUND * brackets as f64;
-        let fits = if is_small {
+        let fits = if is_small || title == Some(this.node) {
             true
         } else if is_dense {
             priority >= KEPT_IF_DENSE

@@ -40,6 +40,8 @@ pub(super) const TITLES: &[&str] = &[
     "description",
     "text",
     "message",
+    "msg",
+    "log",
     "snippet",
     "excerpt",
     "preview",
@@ -67,6 +69,8 @@ pub(super) const STRONG_TITLES: &[&str] = &[
     "displayname",
     "filename",
     "message",
+    "msg",
+    "log",
     "text",
     "reason",
 ];

@@ -11,16 +11,18 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use tamis::Spec;
+use tamis::{Program, Spec, filter_slice};
 use tamis_command::CommandRules;
 use tamis_insight::audit::{Audit, AuditReport};
 use tamis_manifest::{Manifest, ManifestEntry};
 
 use crate::console::print::{json, print};
 use crate::console::{Console, Exit, Usage};
+use crate::files::gzip::Decoded;
 use crate::files::place::called;
 use crate::filters::command_rules::print_problems;
 use crate::filters::gateway_file;
+use crate::filters::samples::{is_sample, tool_of};
 use crate::flags::groups::Selection;
 use crate::job::resolve;
 
@@ -105,7 +107,7 @@ pub(crate) fn run(mut args: AuditArgs) -> Exit {
         Ok(job) => job,
         Err(exit) => return exit,
     };
-    let samples = match samples(&job, &args.samples) {
+    let samples = match samples(&console, &job, &args.samples) {
         Ok(samples) => samples,
         Err((path, error)) => return console.fail(&called(path), error),
     };
@@ -251,6 +253,7 @@ fn job(console: &Console, selection: &Selection) -> Result<Job, Exit> {
 
 /// Reads the samples of each filter, by its number.
 fn samples<'a>(
+    console: &Console,
     job: &Job,
     paths: &'a [PathBuf],
 ) -> Result<HashMap<usize, Vec<String>>, (&'a Path, std::io::Error)> {
@@ -260,13 +263,19 @@ fn samples<'a>(
         std::fs::metadata(path).map_err(with_path)?;
         let files =
             if path.is_dir() { in_folder(path).map_err(with_path)? } else { vec![path.clone()] };
+        if files.is_empty() {
+            console.warn(&called(path), "no samples; TOOL.json is a response of TOOL");
+        }
         for file in files {
             let number = if job.filters.len() == 1 && !path.is_dir() {
                 Some(0)
             } else {
                 filter_of(job, &file)
             };
-            let Some(number) = number else { continue };
+            let Some(number) = number else {
+                console.warn(&called(&file), "not used: no filter that is attacked has this name");
+                continue;
+            };
             found.entry(number).or_default().push(sample(&file).map_err(with_path)?);
         }
     }
@@ -279,7 +288,7 @@ fn in_folder(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        if name.is_some_and(|name| name.ends_with(".json") && !name.ends_with(".expected.json")) {
+        if name.is_some_and(|name| is_sample(&name)) {
             files.push(path);
         }
     }
@@ -290,8 +299,7 @@ fn in_folder(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 /// Returns the number of the filter that a sample is for, by the name of the file.
 fn filter_of(job: &Job, file: &Path) -> Option<usize> {
     let name = file.file_name()?.to_string_lossy().into_owned();
-    let stem = name.strip_suffix(".json").unwrap_or(&name);
-    let tool = stem.split_once('~').map_or(stem, |(tool, _)| tool);
+    let tool = tool_of(&name);
     let names = job
         .manifests
         .iter()
@@ -302,9 +310,11 @@ fn filter_of(job: &Job, file: &Path) -> Option<usize> {
 
 fn sample(path: &Path) -> std::io::Result<String> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_SAMPLE + 1).read_to_end(&mut bytes)?;
+    Decoded::new(File::open(path)?).take(MAX_SAMPLE + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_SAMPLE {
         return Err(std::io::Error::other(format!("a sample has at most {MAX_SAMPLE} bytes")));
     }
+    let all = Program::compile(&Spec::new()).map_err(std::io::Error::other)?;
+    filter_slice(&all, &bytes).map_err(std::io::Error::other)?;
     String::from_utf8(bytes).map_err(std::io::Error::other)
 }

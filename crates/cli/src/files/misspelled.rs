@@ -32,6 +32,16 @@ impl NameWatch {
         self.0.as_ref().map(|paths| paths.borrow().missed()).unwrap_or_default()
     }
 
+    /// Returns the paths of conditions that no document has, although the condition needs a value there.
+    pub(crate) fn unfulfilled(&self) -> Vec<MissedPath> {
+        self.0.as_ref().map(|paths| paths.borrow().unfulfilled()).unwrap_or_default()
+    }
+
+    /// Returns the paths that no document has.
+    pub(crate) fn absent(&self) -> Vec<MissedPath> {
+        self.0.as_ref().map(|paths| paths.borrow().absent()).unwrap_or_default()
+    }
+
     /// Returns advice if one of the words for kinds of values was probably misspelled.
     pub(crate) fn misspelled_kind(&self) -> Option<String> {
         let paths = self.0.as_ref()?.borrow();
