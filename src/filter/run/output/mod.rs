@@ -92,7 +92,7 @@ use crate::spec::{Encode, OnOver, Prefer};
 use elements::ElementStage;
 use encoding::EncodeStage;
 use factor_stage::FactorStage;
-use information::InformationStage;
+use information::{InformationStage, LastScored};
 use json_stage::JsonStage;
 use omit_base64::OmitBase64Stage;
 #[cfg(feature = "text")]
@@ -146,17 +146,18 @@ pub(super) fn output_stage(
             // budget must not fail before that exists.
             let on_over = if has_form { OnOver::Warn } else { policy.on_over };
             let policy = SizePolicy { on_over, ..policy };
-            FitStages { policy, query, length, limits, config, scanner }.stage()
+            FitStages { policy, query, length, limits, config, scanner, last: None }.stage()
         }
         StageKind::Factor => {
             let stage = FactorStage::new(limits.clone(), policy);
             if policy.applies(spec) {
+                let last = Some(LastScored::default());
                 let create = move |budget| {
                     // Only the size of the factored document is decisive.
                     let policy = SizePolicy { on_over: OnOver::Warn, budget, ..policy };
                     let (query, length, limits) = (query.clone(), length.clone(), limits.clone());
-                    FitStages { policy, query, length, limits, config: config.clone(), scanner }
-                        .stage()
+                    let (config, last) = (config.clone(), last.clone());
+                    FitStages { policy, query, length, limits, config, scanner, last }.stage()
                 };
                 return Some(Box::new(stage.with_fit(Box::new(create))));
             }
@@ -187,6 +188,8 @@ struct FitStages {
     limits: Limits,
     config: MachineConfig,
     scanner: Scanner,
+    /// The last document, if it is fitted into several budgets.
+    last: Option<LastScored>,
 }
 
 impl FitStages {
@@ -194,9 +197,9 @@ impl FitStages {
         if self.policy.prefer != Prefer::Information || self.policy.budget.is_none() {
             return self.order();
         }
-        let Self { policy, query, length, limits, .. } = self.clone();
+        let Self { policy, query, length, limits, last, .. } = self.clone();
         let create_order = Box::new(move || self.clone().order());
-        Box::new(InformationStage::new(policy, query, length, &limits, create_order))
+        Box::new(InformationStage::new(policy, query, length, &limits, create_order, last))
     }
 
     fn order(self) -> Box<dyn Stage> {

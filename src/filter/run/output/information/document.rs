@@ -20,8 +20,8 @@ use super::segments;
 use crate::filter::run::root_path::{RootPath, RootStep, RootTracker};
 
 /// How small parts are, in bytes. With little room they are smaller.
-#[derive(Clone, Copy, Debug)]
-struct PartSizes {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PartSizes {
     /// A container with at most this many bytes, its key included, is one part.
     container: u64,
     /// Scalars that follow each other are one part if they have at most this many bytes together.
@@ -32,7 +32,8 @@ struct PartSizes {
 }
 
 impl PartSizes {
-    fn of(room: u64) -> Self {
+    /// Returns the sizes for a choice of about so many bytes.
+    pub(super) fn of(room: u64) -> Self {
         let small = usize::try_from(room / 8).unwrap_or(usize::MAX);
         Self {
             container: (room / 10).min(160),
@@ -116,8 +117,8 @@ impl Entry {
 
 /// A document and the list of its values.
 #[derive(Debug)]
-pub(super) struct ValueList<'a> {
-    pub(super) text: &'a [u8],
+pub(super) struct ValueList {
+    pub(super) text: Vec<u8>,
     pub(super) entries: Vec<Entry>,
     /// The entry of the payload, if it is an array.
     pub(super) payload: Option<u32>,
@@ -137,18 +138,26 @@ struct OpenContainer {
 
 struct Reader<'a> {
     sizes: PartSizes,
-    list: ValueList<'a>,
+    text: &'a [u8],
+    entries: Vec<Entry>,
+    payload: Option<u32>,
+    long_bytes: u64,
     open: Vec<OpenContainer>,
     place: RootTracker,
 }
 
-impl<'a> ValueList<'a> {
-    /// Reads a valid and minified document of less than 4 GiB. `room`: about the bytes that will be kept.
-    pub(super) fn read(text: &'a [u8], place: &RootPath, room: u64) -> Self {
-        let sizes = PartSizes::of(room);
-        let list = Self { text, entries: Vec::new(), payload: None, long_bytes: 0 };
-        let place = RootTracker::new(place.clone());
-        let mut reader = Reader { sizes, list, open: Vec::new(), place };
+impl ValueList {
+    /// Reads a valid and minified document of less than 4 GiB.
+    pub(super) fn read(text: Vec<u8>, place: &RootPath, sizes: PartSizes) -> Self {
+        let mut reader = Reader {
+            sizes,
+            text: &text,
+            entries: Vec::new(),
+            payload: None,
+            long_bytes: 0,
+            open: Vec::new(),
+            place: RootTracker::new(place.clone()),
+        };
         let mut at = 0;
         while let Some(byte) = text.get(at) {
             count(WorkKind::Tail, 1);
@@ -158,7 +167,8 @@ impl<'a> ValueList<'a> {
                 _ => reader.value(at),
             };
         }
-        reader.list
+        let Reader { entries, payload, long_bytes, .. } = reader;
+        Self { text, entries, payload, long_bytes }
     }
 
     pub(super) fn entry(&self, at: u32) -> Option<&Entry> {
@@ -182,7 +192,7 @@ impl<'a> ValueList<'a> {
     }
 
     /// Returns the text of an entry, with its key.
-    pub(super) fn spelled(&self, entry: &Entry) -> &'a [u8] {
+    pub(super) fn spelled(&self, entry: &Entry) -> &[u8] {
         self.text.get(entry.range()).unwrap_or_default()
     }
 
@@ -218,7 +228,7 @@ impl<'a> ValueList<'a> {
         if entry.has(fact::NAMED)
             && let Some(b'"') = self.text.get(entry.start as usize)
         {
-            let end = string_end(self.text, entry.start as usize);
+            let end = string_end(&self.text, entry.start as usize);
             names.add(self.text.get(entry.start as usize + 1..end - 1).unwrap_or_default());
         }
     }
@@ -227,7 +237,7 @@ impl<'a> ValueList<'a> {
 impl<'a> Reader<'a> {
     /// Reads the child that begins here: all of it, or the bracket that opens it. Returns where the rest begins.
     fn value(&mut self, start: usize) -> usize {
-        let text = self.list.text;
+        let text = self.text;
         let is_member = self.open.last().is_some_and(|open| open.is_object);
         let (mut value, mut facts) = (start, 0);
         let mut key: &'a [u8] = &[];
@@ -286,12 +296,12 @@ impl<'a> Reader<'a> {
     }
 
     fn parent_has(&self, wanted: u8) -> bool {
-        let entry = self.open.last().and_then(|open| self.list.entry(open.entry));
+        let entry = self.open.last().and_then(|open| self.entries.get(open.entry as usize));
         entry.is_some_and(|entry| entry.has(wanted))
     }
 
     fn enter(&mut self, entry: Entry, kind: EntryKind, step: RootStep) -> usize {
-        let number = self.list.entries.len() as u32;
+        let number = self.entries.len() as u32;
         let mut facts = entry.facts;
         if step != RootStep::Outside {
             facts |= fact::ON_PATH;
@@ -303,9 +313,9 @@ impl<'a> Reader<'a> {
         }
         if step == RootStep::Items {
             facts |= fact::PAYLOAD;
-            self.list.payload = Some(number);
+            self.payload = Some(number);
         }
-        self.list.entries.push(Entry { kind, facts, ..entry });
+        self.entries.push(Entry { kind, facts, ..entry });
         let is_object = kind == EntryKind::Object;
         self.open.push(OpenContainer { entry: number, is_object, children: 0, scalars: None });
         entry.value as usize + 1
@@ -314,8 +324,8 @@ impl<'a> Reader<'a> {
     /// Ends the innermost container.
     fn close(&mut self, end: usize) -> usize {
         let Some(open) = self.open.pop() else { return end };
-        let next = self.list.entries.len() as u32;
-        let Some(entry) = self.list.entries.get_mut(open.entry as usize) else { return end };
+        let next = self.entries.len() as u32;
+        let Some(entry) = self.entries.get_mut(open.entry as usize) else { return end };
         (entry.end, entry.next, entry.children) = (end as u32, next, open.children);
         let is_on_path = entry.has(fact::ON_PATH);
         if is_on_path {
@@ -325,7 +335,7 @@ impl<'a> Reader<'a> {
         if open.children == 0 || is_short && open.entry > 0 {
             entry.kind = EntryKind::Part;
             entry.next = open.entry + 1;
-            self.list.entries.truncate(open.entry as usize + 1);
+            self.entries.truncate(open.entry as usize + 1);
         }
         if let Some(outer) = self.open.last_mut() {
             outer.scalars = None;
@@ -334,7 +344,7 @@ impl<'a> Reader<'a> {
     }
 
     fn string(&mut self, entry: Entry) -> usize {
-        let (text, value) = (self.list.text, entry.value as usize);
+        let (text, value) = (self.text, entry.value as usize);
         let end = string_end(text, value);
         let content = text.get(value + 1..end.saturating_sub(1)).unwrap_or_default();
         let is_data = content.starts_with(b"http") || content.starts_with(b"data:");
@@ -347,15 +357,15 @@ impl<'a> Reader<'a> {
             self.scalar(entry);
             return end;
         }
-        self.list.long_bytes += entry.bytes();
-        let number = self.list.entries.len() as u32;
-        self.list.entries.push(Entry { kind: EntryKind::Text, ..entry });
+        self.long_bytes += entry.bytes();
+        let number = self.entries.len() as u32;
+        self.entries.push(Entry { kind: EntryKind::Text, ..entry });
         let mut children = 0;
         segments::divide(content, self.sizes.segment, &mut |segment: Range<usize>| {
             let is_end = segment.start == 0 || segment.end == content.len();
-            let next = self.list.entries.len() as u32 + 1;
+            let next = self.entries.len() as u32 + 1;
             let start = (value + 1 + segment.start) as u32;
-            self.list.entries.push(Entry {
+            self.entries.push(Entry {
                 start,
                 value: start,
                 end: (value + 1 + segment.end) as u32,
@@ -369,8 +379,8 @@ impl<'a> Reader<'a> {
             });
             children += 1;
         });
-        let next = self.list.entries.len() as u32;
-        if let Some(text) = self.list.entries.get_mut(number as usize) {
+        let next = self.entries.len() as u32;
+        if let Some(text) = self.entries.get_mut(number as usize) {
             (text.next, text.children) = (next, children);
         }
         if let Some(open) = self.open.last_mut() {
@@ -381,10 +391,10 @@ impl<'a> Reader<'a> {
 
     /// Adds a short scalar: to the scalars before it, if they are short together.
     fn scalar(&mut self, entry: Entry) {
-        let number = self.list.entries.len() as u32;
+        let number = self.entries.len() as u32;
         let may_join = !entry.has(fact::NAMED | fact::DATA);
         let before = self.open.last().and_then(|open| open.scalars).filter(|_| may_join);
-        if let Some(part) = before.and_then(|before| self.list.entries.get_mut(before as usize))
+        if let Some(part) = before.and_then(|before| self.entries.get_mut(before as usize))
             && u64::from(entry.end - part.start) <= self.sizes.scalars
         {
             part.end = entry.end;
@@ -392,7 +402,7 @@ impl<'a> Reader<'a> {
             part.facts |= entry.facts;
             return;
         }
-        self.list.entries.push(Entry { next: number + 1, ..entry });
+        self.entries.push(Entry { next: number + 1, ..entry });
         if let Some(open) = self.open.last_mut() {
             open.scalars = may_join.then_some(number);
         }

@@ -26,12 +26,13 @@ struct NoFailures {
     part: u64,
 }
 
-/// Marks the segments with failures. In each string they take a part of its share of the room.
-pub(super) fn mark(list: &mut ValueList<'_>, room: u64) {
-    let (text, long) = (list.text, u128::from(list.long_bytes.max(1)));
+/// Marks the segments with failures. In each string they take a part of its share of the room. Returns whether there are any.
+pub(super) fn mark(list: &mut ValueList, room: u64) -> bool {
+    let ValueList { text, entries, long_bytes, .. } = list;
+    let long = u128::from(*long_bytes).max(1);
     let mut lines = Lines::default();
-    let mut at = 0;
-    while let Some(entry) = list.entries.get(at).copied() {
+    let (mut at, mut any) = (0, false);
+    while let Some(entry) = entries.get(at).copied() {
         let next = (entry.next as usize).max(at + 1);
         if entry.kind != EntryKind::Text || entry.bytes() < SHORTEST {
             at += 1;
@@ -44,8 +45,9 @@ pub(super) fn mark(list: &mut ValueList<'_>, room: u64) {
             let share = u128::from(room) * u128::from(entry.bytes()) / long;
             let most = share * u128::from(found.part) / 1000;
             let mut most = u64::try_from(most).unwrap_or(u64::MAX);
-            let segments = list.entries.get_mut(at + 1..next).unwrap_or_default();
+            let segments = entries.get_mut(at + 1..next).unwrap_or_default();
             // As in a text, the first and the last lines come with them, unless they take more than half of the part.
+            any |= !found.lines.is_empty();
             if !found.lines.is_empty() {
                 let ends = segments.iter().filter(|segment| segment.has(fact::END));
                 let size: u64 = ends.map(|segment| segment.bytes() + GAP).sum();
@@ -62,6 +64,7 @@ pub(super) fn mark(list: &mut ValueList<'_>, room: u64) {
         }
         at = next;
     }
+    any
 }
 
 /// Marks the segments with a line, if there is room for all of them.

@@ -2,6 +2,8 @@
 //!
 //! Both are made by the same pass over the entries. A container that would not become shorter by its mark is written whole.
 
+use std::fmt::Write as _;
+
 use tamis_json::sink::Sink;
 use tamis_json::test_work::{WorkKind, count, words};
 
@@ -50,7 +52,7 @@ struct LargestCut {
 /// Lays out choices of one document.
 #[derive(Debug)]
 pub(super) struct Layout<'a> {
-    pub(super) list: ValueList<'a>,
+    pub(super) list: &'a ValueList,
     pub(super) ranking: Ranking,
     pub(super) has_marks: bool,
     pub(super) payload: PayloadFacts,
@@ -108,12 +110,11 @@ impl Ranges {
             return;
         }
         let comma = if text.is_empty() { "" } else { "," };
-        text.push_str(comma);
-        text.push_str(&from.to_string());
-        if to > from + 1 {
-            text.push('-');
-            text.push_str(&(to - 1).to_string());
-        }
+        // Writing to a string cannot fail.
+        _ = match to - from {
+            1 => write!(text, "{comma}{from}"),
+            _ => write!(text, "{comma}{from}-{}", to - 1),
+        };
     }
 
     /// Returns the text, unless the children are the first ones.
@@ -143,7 +144,7 @@ impl Output<'_> {
 
 impl<'a> Layout<'a> {
     pub(super) fn new(
-        list: ValueList<'a>,
+        list: &'a ValueList,
         ranking: Ranking,
         has_marks: bool,
         payload: PayloadFacts,
@@ -164,7 +165,7 @@ impl<'a> Layout<'a> {
         let mut shown = Shown::default();
         self.pass(parts, &mut Output::Write(sink), &mut shown);
         shown.cuts.largest = shown.largest.and_then(|largest| self.place(largest, parts));
-        shown.cuts.kept = self.ranking.reasons(&self.list, parts);
+        shown.cuts.kept = self.ranking.reasons(self.list, parts);
         shown
     }
 

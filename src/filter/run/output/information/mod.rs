@@ -8,15 +8,17 @@
 //! choice fits, is left to the budget that keeps the first items.
 //!
 //! Time: reading, scoring and sorting are linear but for the sort, which compares at most one part for every few bytes; a
-//! choice is measured some thirty times, and skips what is whole or left out. Memory: the document, and about four times as much
+//! choice is measured some six times, and skips what is whole or left out. Memory: the document, and about four times as much
 //! for its parts.
 
 mod document;
 mod failures;
 mod layout;
 mod ranking;
+mod scored;
 mod scores;
 mod segments;
 mod stage;
 
+pub(super) use scored::LastScored;
 pub(super) use stage::InformationStage;

@@ -28,12 +28,45 @@ const SHORT_ITEMS: u64 = 64;
 const NEVER: u32 = u32::MAX;
 
 /// Why a part has its rank. The order is that of the ranks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug)]
 enum Class {
     Failure,
     Around,
     Item(u32),
     Score,
+}
+
+/// The place of a part in the order of ranks, as one number: its class, then its score, then whether it is an identity, then where
+/// it is.
+///
+/// ```text
+/// bits    99..65   64..33             32               31..0
+///         class    falling score      not an identity  part
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place(u128);
+
+impl Place {
+    fn new(class: Class, part: u32) -> Self {
+        let class = match class {
+            Class::Failure => 0,
+            Class::Around => 1,
+            Class::Item(place) => 2 + u128::from(place),
+            Class::Score => 1 << 33,
+        };
+        Self(class << 65 | u128::from(part))
+    }
+
+    fn refine(&mut self, score: f32, is_identity: bool) {
+        // The bits of a score in the order of its value, and of its sign.
+        let bits = score.to_bits();
+        let rising = if bits >> 31 == 0 { bits | 1 << 31 } else { !bits };
+        self.0 |= u128::from(!rising) << 33 | u128::from(!is_identity) << 32;
+    }
+
+    fn part(self) -> u32 {
+        self.0 as u32
+    }
 }
 
 /// The ranks of all entries.
@@ -42,6 +75,8 @@ pub(super) struct Ranking {
     /// A container is shown with its first part, and whole with its last one.
     first: Vec<u32>,
     last: Vec<u32>,
+    /// The bytes of the parts up to each rank.
+    sums: Vec<u64>,
     /// The number of parts, and of those that must be kept.
     pub(super) parts: u32,
     pub(super) least: u32,
@@ -53,7 +88,7 @@ impl Ranking {
     /// `room`: the bytes of a choice. `items`: how many items of the payload must be kept. `is_marked`: the payload has a mark
     /// in any case.
     pub(super) fn new(
-        list: &ValueList<'_>,
+        list: &ValueList,
         scores: &[f32],
         room: u64,
         items: u64,
@@ -61,42 +96,61 @@ impl Ranking {
     ) -> Self {
         let spread = spread_array(list, room);
         let mut order = classes(list, spread);
-        let score = |number: u32| scores.get(number as usize).copied().unwrap_or(0.0);
-        let is_other =
-            |number: u32| !list.entry(number).is_some_and(|entry| entry.has(fact::IDENTITY));
-        order.sort_unstable_by(|(class, part), (other_class, other)| {
-            count(WorkKind::Tail, 1);
-            let by_score = score(*other).total_cmp(&score(*part));
-            let by_identity = is_other(*part).cmp(&is_other(*other));
-            class.cmp(other_class).then(by_score).then(by_identity).then(part.cmp(other))
-        });
-        let count = list.entries.len();
-        let mut ranking =
-            Self { first: vec![NEVER; count], last: vec![0; count], parts: 0, least: 0, spread };
+        for place in &mut order {
+            let part = place.part();
+            let score = scores.get(part as usize).copied().unwrap_or(0.0);
+            let is_identity = list.entry(part).is_some_and(|entry| entry.has(fact::IDENTITY));
+            place.refine(score, is_identity);
+        }
+        let work = order.len() * (order.len().max(1).ilog2() as usize + 1);
+        count(WorkKind::Tail, work);
+        order.sort_unstable();
+        let entries = list.entries.len();
+        let mut ranking = Self {
+            first: vec![NEVER; entries],
+            last: vec![0; entries],
+            sums: Vec::with_capacity(order.len()),
+            parts: 0,
+            least: 0,
+            spread,
+        };
         for part in needed(list, scores, items) {
-            ranking.add(part);
+            ranking.add(list, part);
         }
         ranking.least = ranking.parts;
-        for (_, part) in order {
-            ranking.add(part);
+        for place in order {
+            ranking.add(list, place.part());
         }
         ranking.raise(list, is_marked);
         ranking
     }
 
+    /// Returns how many parts have at most so many bytes. More of them never fit.
+    pub(super) fn within(&self, bytes: u64) -> u32 {
+        self.sums.partition_point(|sum| *sum <= bytes) as u32
+    }
+
+    /// Returns the bytes of the first `parts`.
+    pub(super) fn bytes(&self, parts: u32) -> u64 {
+        let last = (parts as usize).checked_sub(1).and_then(|last| self.sums.get(last));
+        last.copied().unwrap_or(0)
+    }
+
     /// Gives the next rank to a part.
-    fn add(&mut self, part: u32) {
+    fn add(&mut self, list: &ValueList, part: u32) {
         let at = part as usize;
         if let (Some(first), Some(last)) = (self.first.get_mut(at), self.last.get_mut(at))
             && *first == NEVER
         {
             (*first, *last) = (self.parts, self.parts);
             self.parts += 1;
+            let bytes = list.entry(part).map_or(0, Entry::bytes);
+            self.sums.push(self.sums.last().copied().unwrap_or(0) + bytes);
         }
     }
 
     /// Gives containers the ranks of their parts. The outermost one is always shown.
-    fn raise(&mut self, list: &ValueList<'_>, is_marked: bool) {
+    fn raise(&mut self, list: &ValueList, is_marked: bool) {
         count(WorkKind::Tail, list.entries.len());
         for (number, entry) in list.entries.iter().enumerate().skip(1).rev() {
             let Some((first, last)) = self.first.get(number).zip(self.last.get(number)) else {
@@ -126,7 +180,7 @@ impl Ranking {
     }
 
     /// Returns why the parts that are shown were kept.
-    pub(super) fn reasons(&self, list: &ValueList<'_>, parts: u32) -> Vec<KeptParts> {
+    pub(super) fn reasons(&self, list: &ValueList, parts: u32) -> Vec<KeptParts> {
         let mut reasons: Vec<(KeptParts, Vec<u32>)> = Vec::new();
         for (number, entry) in list.entries.iter().enumerate() {
             let number = number as u32;
@@ -158,7 +212,7 @@ impl Ranking {
         reasons.into_iter().map(|(kept, _)| kept).collect()
     }
 
-    fn reason(&self, list: &ValueList<'_>, number: u32, entry: &Entry) -> KeptReason {
+    fn reason(&self, list: &ValueList, number: u32, entry: &Entry) -> KeptReason {
         let is_end = entry.kind != EntryKind::Segment || entry.has(fact::END);
         let array = self.spread.and_then(|array| Some((array, list.entry(array)?)));
         match array {
@@ -172,7 +226,7 @@ impl Ranking {
     }
 
     /// Returns the value that says where a part is: its string, or its item.
-    fn place(&self, list: &ValueList<'_>, number: u32, reason: KeptReason) -> u32 {
+    fn place(&self, list: &ValueList, number: u32, reason: KeptReason) -> u32 {
         let parent = |number: u32| list.entry(number).map_or(0, |entry| entry.parent);
         let mut place = number;
         if reason == KeptReason::Spread {
@@ -196,8 +250,8 @@ impl Ranking {
     }
 }
 
-/// Returns the class of each part.
-fn classes(list: &ValueList<'_>, array: Option<u32>) -> Vec<(Class, u32)> {
+/// Returns the place of each part by its class.
+fn classes(list: &ValueList, array: Option<u32>) -> Vec<Place> {
     let mut order = Vec::with_capacity(list.entries.len());
     let places = array.map(|array| spread(list, array)).unwrap_or_default();
     let end = array.and_then(|array| list.entry(array)).map_or(0, |entry| entry.next);
@@ -219,7 +273,7 @@ fn classes(list: &ValueList<'_>, array: Option<u32>) -> Vec<(Class, u32)> {
                 Some(_) if is_inside => Class::Item(place),
                 Some(_) => Class::Around,
             };
-            order.push((class, number));
+            order.push(Place::new(class, number));
         }
     }
     order
@@ -227,7 +281,7 @@ fn classes(list: &ValueList<'_>, array: Option<u32>) -> Vec<(Class, u32)> {
 
 /// Returns the array whose items are spread: the payload, or else the largest one of the document, if it is most of the document
 /// and long strings are not.
-fn spread_array(list: &ValueList<'_>, room: u64) -> Option<u32> {
+fn spread_array(list: &ValueList, room: u64) -> Option<u32> {
     let all = list.text.len() as u64;
     if list.long_bytes * 100 >= all * LONG_STRINGS {
         return None;
@@ -248,7 +302,7 @@ fn spread_array(list: &ValueList<'_>, room: u64) -> Option<u32> {
 
 /// Returns the place of each child of an array in the order in which the first ones are always evenly spread: 0, 4, 2, 6, 1, 5,
 /// 3, 7. Short children that follow each other have one place, since the mark names each gap.
-fn spread(list: &ValueList<'_>, array: u32) -> Vec<u32> {
+fn spread(list: &ValueList, array: u32) -> Vec<u32> {
     let Some(entry) = list.entry(array) else { return Vec::new() };
     let children = list.children(array, entry).count() as u64;
     let together = (SHORT_ITEMS * children / entry.bytes().max(1)).max(1);
@@ -268,7 +322,7 @@ fn spread(list: &ValueList<'_>, array: u32) -> Vec<u32> {
 }
 
 /// Returns the best part of each of the first items of the payload.
-fn needed(list: &ValueList<'_>, scores: &[f32], items: u64) -> Vec<u32> {
+fn needed(list: &ValueList, scores: &[f32], items: u64) -> Vec<u32> {
     let mut needed = Vec::new();
     let Some((payload, entry)) = list.payload.and_then(|at| Some((at, list.entry(at)?))) else {
         return needed;

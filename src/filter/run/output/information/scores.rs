@@ -22,7 +22,7 @@ const HEAD: f32 = 0.6;
 const FADING: f32 = 0.1;
 
 /// Returns the score of each entry, and marks those with words of the call. That of a container is the highest in it.
-pub(super) fn scores(list: &mut ValueList<'_>, query: &Query) -> Vec<f32> {
+pub(super) fn scores(list: &mut ValueList, query: &Query) -> Vec<f32> {
     let mut words = Words::new(list.text.len());
     let mut ends = Vec::with_capacity(list.entries.len());
     let mut plain = Vec::new();
@@ -62,7 +62,7 @@ fn mark_asked(entries: &mut [Entry], words: &Words, ends: &[usize]) {
     }
 }
 
-fn score(list: &ValueList<'_>, entry: &Entry, words: &Words, from: usize, to: usize) -> f32 {
+fn score(list: &ValueList, entry: &Entry, words: &Words, from: usize, to: usize) -> f32 {
     let mut value = LEAST;
     for word in words.of(from, to) {
         let parts = words.units(word);
@@ -85,7 +85,7 @@ fn score(list: &ValueList<'_>, entry: &Entry, words: &Words, from: usize, to: us
 }
 
 /// Gives segments half their own score, and half that of their neighbours in the string, so that passages are kept.
-fn smooth(list: &ValueList<'_>, scores: &[f32]) -> Vec<f32> {
+fn smooth(list: &ValueList, scores: &[f32]) -> Vec<f32> {
     let beside = |entry: &Entry, at: Option<usize>| {
         let other = at.and_then(|at| Some((list.entries.get(at)?, scores.get(at)?)));
         other.filter(|(other, _)| other.kind == EntryKind::Segment && other.parent == entry.parent)
@@ -104,7 +104,7 @@ fn smooth(list: &ValueList<'_>, scores: &[f32]) -> Vec<f32> {
 
 /// Gives containers the highest score in them, and the identity of an element that of the element: an element is not shown
 /// without it.
-fn raise(list: &ValueList<'_>, scores: &mut [f32]) {
+fn raise(list: &ValueList, scores: &mut [f32]) {
     for (number, entry) in list.entries.iter().enumerate().skip(1).rev() {
         let score = scores.get(number).copied().unwrap_or(0.0);
         if let Some(outer) = scores.get_mut(entry.parent as usize) {

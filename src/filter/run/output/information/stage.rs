@@ -1,6 +1,7 @@
 //! [`InformationStage`]: holds the document, and writes the largest choice of its parts that fits.
 
 use std::fmt;
+use std::sync::Arc;
 
 use tamis_json::error::{Error, ErrorKind, Raise};
 use tamis_json::hold::Hold;
@@ -11,10 +12,9 @@ use tamis_text::words::Query;
 use super::super::facts::OutputFacts;
 use super::super::size::OutputSize;
 use super::document::ValueList;
-use super::failures;
 use super::layout::{Layout, PayloadFacts, Shown};
 use super::ranking::Ranking;
-use super::scores::scores;
+use super::scored::{LastScored, ScoredDocument};
 use crate::filter::compile::size_policy::{SizePolicy, TokenLimit};
 use crate::filter::run::payload_length::{PayloadItems, PayloadLength};
 use crate::filter::run::pipe::{Next, Stage};
@@ -39,6 +39,8 @@ pub(in crate::filter::run::output) struct InformationStage {
     query: Query,
     length: PayloadLength,
     create_order: CreateOrder,
+    /// The last document, if others of these stages fit it, too.
+    last: Option<LastScored>,
     /// The limits of what is held: only memory is used.
     limits: Limits,
     meter: Meter,
@@ -63,6 +65,7 @@ impl InformationStage {
         length: PayloadLength,
         limits: &Limits,
         create_order: CreateOrder,
+        last: Option<LastScored>,
     ) -> Self {
         let limits = limits.clone().with_spill(0).with_held(limits.held().min(LONGEST));
         Self {
@@ -70,6 +73,7 @@ impl InformationStage {
             query,
             length,
             create_order,
+            last,
             limits,
             meter: Meter::default(),
             place: None,
@@ -97,19 +101,48 @@ impl InformationStage {
         drained
     }
 
-    /// Returns the largest choice that fits, laid out. `None`: the document fits, or the smallest choice does not.
-    fn choose<'a>(&mut self, text: &'a [u8]) -> Option<(Layout<'a>, u32)> {
-        let place = self.place.as_ref()?;
-        let room = match self.policy.token_limit() {
+    /// Returns about how many bytes a choice may have.
+    fn room(&self) -> u64 {
+        match self.policy.token_limit() {
             Some(limit) => limit.most.saturating_mul(BYTES_OF_TOKEN),
             None => self.policy.most_bytes(),
-        };
-        let mut list = ValueList::read(text, place, room);
-        failures::mark(&mut list, room);
-        let payload = self.payload(&list);
-        let scores = scores(&mut list, &self.query);
+        }
+    }
+
+    /// Reads the document, unless it fits.
+    fn read(&mut self) -> Result<Option<Arc<ScoredDocument>>, Error> {
+        let length = self.held.len();
+        if length <= self.policy.most_bytes() {
+            let mut size = OutputSize::new(&self.policy);
+            self.held.visit(
+                |piece| {
+                    size.write(piece);
+                    Ok(true)
+                },
+                |raise| Error::at(raise, length, String::new()),
+            )?;
+            size.end();
+            if !size.exceeds(&self.policy) {
+                return Ok(None);
+            }
+        }
+        let room = self.room();
+        let Some(place) = &self.place else { return Ok(None) };
+        let (held, query) = (&mut self.held, &self.query);
+        match &self.last {
+            Some(last) => last.get(held, place, room, query),
+            None => ScoredDocument::read(held, place, room, query).map(Arc::new),
+        }
+        .map(Some)
+    }
+
+    /// Returns the largest choice that fits, laid out. `None`: the smallest choice does not.
+    fn choose<'a>(&mut self, document: &'a ScoredDocument) -> Option<(Layout<'a>, u32)> {
+        let ScoredDocument { list, scores, .. } = document;
+        let room = self.room();
+        let payload = self.payload(list);
         let items = self.policy.min_items;
-        let ranking = Ranking::new(&list, &scores, room, items, payload.marks_earlier);
+        let ranking = Ranking::new(list, scores, room, items, payload.marks_earlier);
         let has_marks = self.policy.omitted != Some(Omitted::Silent);
         let mut layout = Layout::new(list, ranking, has_marks, payload);
         let least = layout.ranking.least.max(1);
@@ -125,7 +158,7 @@ impl InformationStage {
     }
 
     /// Returns what the mark of the payload says.
-    fn payload(&self, list: &ValueList<'_>) -> PayloadFacts {
+    fn payload(&self, list: &ValueList) -> PayloadFacts {
         let payload = list.payload.and_then(|payload| list.entry(payload));
         let came = payload.map_or(0, |payload| u64::from(payload.children));
         let unread = PayloadItems { seen: came, kept: came, more: false };
@@ -139,16 +172,26 @@ impl InformationStage {
 
 /// Returns the largest choice of at most `room` bytes.
 fn largest(layout: &mut Layout<'_>, room: u64, least: u32) -> Option<u32> {
-    let (mut fits, mut fails) = (None, layout.ranking.parts + 1);
+    let (mut fits, mut fails) = (None, layout.ranking.within(room) + 1);
     let mut low = least;
+    let mut guess = fails;
+    let mut turn = 0;
     while low < fails {
-        let middle = low + (fails - low) / 2;
-        if layout.size(middle) <= room {
-            fits = Some(middle);
-            low = middle + 1;
+        let parts = guess.clamp(low, fails - 1);
+        let size = layout.size(parts);
+        if size <= room {
+            fits = Some(parts);
+            low = parts + 1;
         } else {
-            fails = middle;
+            fails = parts;
         }
+        // What a choice has besides its parts changes little from one to the next.
+        let besides = size.saturating_sub(layout.ranking.bytes(parts));
+        turn += 1;
+        guess = match turn % 3 {
+            0 => low + fails.saturating_sub(low) / 2,
+            _ => layout.ranking.within(room.saturating_sub(besides)),
+        };
     }
     fits
 }
@@ -236,26 +279,8 @@ impl Stage for InformationStage {
             return order.end(next);
         }
         let length = self.held.len();
-        let placed = |raise: Raise| Error::at(raise, length, String::new());
-        let mut text = Vec::new();
-        let mut size = OutputSize::new(&self.policy);
-        let is_long = length > self.policy.most_bytes();
-        let visited = self.held.visit(
-            |piece| {
-                text.extend_from_slice(piece);
-                if !is_long {
-                    size.write(piece);
-                }
-                Ok(true)
-            },
-            placed,
-        );
-        visited?;
-        size.end();
-        let chosen = match is_long || size.exceeds(&self.policy) {
-            true => self.choose(&text),
-            false => None,
-        };
+        let document = self.read()?;
+        let chosen = document.as_deref().and_then(|document| self.choose(document));
         let Some((mut layout, parts)) = chosen else {
             self.leave(next)?;
             return self.order.as_mut().map_or(Ok(()), |order| order.end(next));
