@@ -32,7 +32,7 @@ pub(super) struct PartSizes {
 }
 
 impl PartSizes {
-    /// Returns the sizes for a choice of about so many bytes.
+    /// Returns the sizes for a choice that has about `room` bytes.
     pub(super) fn of(room: u64) -> Self {
         let small = usize::try_from(room / 8).unwrap_or(usize::MAX);
         Self {

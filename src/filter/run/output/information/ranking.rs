@@ -125,7 +125,7 @@ impl Ranking {
         ranking
     }
 
-    /// Returns how many parts have at most so many bytes. More of them never fit.
+    /// Returns the number of parts with at most `bytes` bytes together. More of them never fit.
     pub(super) fn within(&self, bytes: u64) -> u32 {
         self.sums.partition_point(|sum| *sum <= bytes) as u32
     }

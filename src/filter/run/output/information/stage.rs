@@ -185,7 +185,7 @@ fn largest(layout: &mut Layout<'_>, room: u64, least: u32) -> Option<u32> {
         } else {
             fails = parts;
         }
-        // What a choice has besides its parts changes little from one to the next.
+        // The bytes around the parts change little from one choice to the next.
         let besides = size.saturating_sub(layout.ranking.bytes(parts));
         turn += 1;
         guess = match turn % 3 {
