@@ -104,20 +104,20 @@ fn find_in(json: &[u8], list: Option<&str>) -> Option<&'static str> {
                 at = end_of_string(json, start);
                 let Some(open) = stack.last() else { continue };
                 let is_name = open.is_object && json.get(at) == Some(&b':');
-                if !is_name {
+                // Neither these members nor those in them lead to the next page.
+                if !is_name || !open.may_lead {
                     continue;
                 }
                 at += 1;
                 member = json.get(start..at - 1).and_then(text::decode);
-                if open.may_lead
-                    && member.as_deref().is_some_and(|name| MORE.contains(&name))
+                if member.as_deref().is_some_and(|name| MORE.contains(&name))
                     && json.get(at..).is_some_and(|value| value.starts_with(b"false"))
                 {
                     return None;
                 }
                 let rank = CURSORS.iter().position(|name| Some(*name) == member.as_deref());
                 let value = json.get(at..).unwrap_or_default();
-                if let Some(rank) = rank.filter(|_| open.may_lead && leads(value)) {
+                if let Some(rank) = rank.filter(|_| leads(value)) {
                     best = Some(best.map_or(rank, |best| best.min(rank)));
                 }
             }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use memchr::memchr;
 use tamis_store::calls::TextSize;
 
 use crate::jsonrpc::find::{Found, ValueKind};
@@ -59,11 +60,19 @@ enum Escape {
 }
 
 impl TextCounter {
-    fn push(&mut self, bytes: &[u8], is_text: bool) {
-        for byte in bytes {
+    fn push(&mut self, mut bytes: &[u8], is_text: bool) {
+        loop {
+            if let Escape::None = self.escape {
+                let escape = memchr(b'\\', bytes).filter(|_| is_text);
+                let (plain, rest) = bytes.split_at(escape.unwrap_or(bytes.len()));
+                let chars = plain.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
+                self.add(plain.len() as u64, chars as u64);
+                bytes = rest;
+            }
+            let Some((byte, rest)) = bytes.split_first() else { return };
+            bytes = rest;
             match (&self.escape, byte) {
-                (Escape::None, b'\\') if is_text => self.escape = Escape::Backslash,
-                (Escape::None, byte) => self.add(1, u64::from(byte & 0xc0 != 0x80)),
+                (Escape::None, _) => self.escape = Escape::Backslash,
                 (Escape::Backslash, b'u') => self.escape = Escape::Digits(4),
                 (Escape::Backslash, _) => {
                     self.escape = Escape::None;
