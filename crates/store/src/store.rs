@@ -9,7 +9,7 @@ use crate::backend::{Backend, StoreError, StoredEntry};
 use crate::config::{StoreConfig, StorePlace, StoreShared};
 use crate::entry::{EntryHeader, EntryMeta};
 use crate::handle::{Handle, HandleSource};
-use crate::limits::StoreLimits;
+use crate::limits::{RESERVATION, StoreLimits};
 use crate::memory::MemoryBackend;
 use crate::scope::Scope;
 use crate::value::StoredValue;
@@ -67,15 +67,25 @@ impl Store {
         self.reserve_in(&Scope::process())
     }
 
-    /// Reserves room for an entry of a session: 1 MiB, or the limit of an entry if that is less. Expired entries are
-    /// removed, and if these do not make enough room, the oldest ones of the session that holds most. In memory, a session
-    /// that has its share loses its own oldest entries.
+    /// Reserves room for an entry of a session of which the size is not known: 1 MiB, or the limit of an entry if that is less.
+    /// See [`reserve_for`](Self::reserve_for).
+    ///
+    /// # Errors
+    /// As for [`reserve_for`](Self::reserve_for).
+    pub fn reserve_in(&self, session: &Scope) -> Result<Reservation, StoreError> {
+        self.reserve_for(session, RESERVATION)
+    }
+
+    /// Reserves room for an entry of a session that will have about this size. If it becomes larger, it grows. If it stays smaller, the
+    /// rest is given back, which takes longer than anything else in a folder. Expired entries are removed, and if these do
+    /// not make enough room, the oldest ones of the session that holds most. In memory, a session that has its share loses its
+    /// own oldest entries.
     ///
     /// # Errors
     /// [`StoreError::Full`] if the room cannot be had, or an error of the folder. Then nothing may be cut, because it
     /// could not be fetched back.
-    pub fn reserve_in(&self, session: &Scope) -> Result<Reservation, StoreError> {
-        let size = Reservation::size(&self.shared.limits);
+    pub fn reserve_for(&self, session: &Scope, bytes: u64) -> Result<Reservation, StoreError> {
+        let size = bytes.min(self.shared.limits.entry());
         let now = self.shared.clock.now();
         let mut attempt = 0;
         loop {
@@ -83,7 +93,10 @@ impl Store {
             let handle = self.handles.draw()?;
             match self.backend.reserve(handle, session, size, now) {
                 Err(StoreError::HandleTaken) if attempt < ATTEMPTS => {}
-                pending => return Ok(Reservation::new(pending?, handle, now, self.shared.clone())),
+                pending => {
+                    let shared = self.shared.clone();
+                    return Ok(Reservation::new(pending?, handle, now, size, shared));
+                }
             }
         }
     }

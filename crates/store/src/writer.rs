@@ -9,7 +9,6 @@ use tamis::text::TextRedactor;
 use super::backend::{PendingEntry, StoreError};
 use super::entry::{EntryHeader, EntryMeta};
 use super::handle::Handle;
-use super::limits::{RESERVATION, StoreLimits};
 use super::scope::Scope;
 use crate::config::StoreShared;
 
@@ -22,6 +21,8 @@ pub struct Reservation {
     pending: Box<dyn PendingEntry>,
     handle: Handle,
     created: SystemTime,
+    /// The bytes that are reserved.
+    size: u64,
     shared: StoreShared,
 }
 
@@ -30,21 +31,16 @@ impl Reservation {
         pending: Box<dyn PendingEntry>,
         handle: Handle,
         created: SystemTime,
+        size: u64,
         shared: StoreShared,
     ) -> Self {
-        Self { pending, handle, created, shared }
-    }
-
-    /// Returns the bytes that are reserved for a new entry.
-    pub(super) fn size(limits: &StoreLimits) -> u64 {
-        RESERVATION.min(limits.entry())
+        Self { pending, handle, created, size, shared }
     }
 
     /// Begins the entry. Callers in `scope` will be able to read it.
     #[must_use]
     pub fn begin(self, scope: Scope, meta: EntryMeta) -> EntryWriter {
-        let Self { pending, handle, created, shared } = self;
-        let reserved = Self::size(&shared.limits);
+        let Self { pending, handle, created, size: reserved, shared } = self;
         EntryWriter {
             pending,
             handle,

@@ -44,7 +44,7 @@ pub(crate) fn rewrite(
     if filter.removes_for_safety {
         check_form(contents, items, texts)?;
     }
-    let room = Room::reserve(context, filter);
+    let room = Room::reserve(context, filter, contents.span.end - contents.span.start);
     if room.is_missing() && !filter.is_of_user() {
         filter = context.proxy.lossless().unwrap_or(filter);
     }

@@ -403,7 +403,7 @@ impl ResultRewrite<'_> {
             Some((omission, stored)) => {
                 let to_store = ToStore { result: &stored, tool: self.tool, redacted: count };
                 // Only a result of which a part is left out needs room.
-                let room = Room::reserve(self.context, self.filter);
+                let room = Room::reserve(self.context, self.filter, omission.bytes_in);
                 let remedy =
                     room.store(self.texts, &to_store, self.context, self.filter, &self.forms);
                 let hint = self.hint(&omission, &filtered, &scratch)?;

@@ -221,7 +221,9 @@ impl PendingEntry for PendingFile {
         self.file.seek(SeekFrom::Start(0))?;
         self.file.write_all(&header.encode())?;
         let reserved = self.file.metadata()?.len();
-        self.file.set_len(HEADER + header.size)?;
+        if reserved != HEADER + header.size {
+            self.file.set_len(HEADER + header.size)?;
+        }
         // The age of a file is that of its entry, so that counting room does not read headers.
         self.file.set_modified(header.created)?;
         let part = self.part.take().unwrap_or_default();
