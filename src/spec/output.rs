@@ -381,7 +381,7 @@ mod tests {
             (r#"{"item":""}"#, "expected the template of an item"),
             (r#"{"item":null}"#, "expected a string"),
             (r#"{"item":"x","limit":3}"#, "unknown field `limit`"),
-            (r#""{{.x}}""#, "expected struct Compact"),
+            (r#""{{.x}}""#, "expected a template such as"),
         ] {
             let error = read(&format!("{{\"compact\":{text}}}")).unwrap_err();
             assert!(error.contains(why), "{text}: {error}");
