@@ -64,7 +64,12 @@ const CASES: &[(&str, usize, usize, &str)] = &[
         21,
         "exclude: expected an index",
     ),
-    ("routes:\n- spec:\n    select: {x: 'b..c'}\n", 5, 20, "select: expected a name"),
+    (
+        "routes:\n- spec:\n    select: {x: 'b..c'}\n",
+        5,
+        20,
+        "select: a path cannot search at every depth",
+    ),
     (
         "routes:\n- spec:\n    max_items: 2\n    retain: ['*']\n",
         6,
