@@ -282,9 +282,11 @@ mod windows {
 
     #[cfg(all(windows, test))]
     mod tests {
+        use std::fs;
+        use std::io::ErrorKind;
         use std::os::windows::fs::symlink_file;
 
-        use super::*;
+        use crate::folder::place::windows::PrivateFolder;
 
         #[test]
         fn a_link_is_not_followed() {
