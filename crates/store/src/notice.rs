@@ -263,7 +263,7 @@ impl Display for OmissionNotice {
             Some((shown, None)) => write!(f, "{unit} after the first {} left out", Grouped(shown))?,
             None => write!(f, "{unit} left out")?,
         }
-        if self.has_others {
+        if self.has_others && self.unit != OmittedUnit::Values {
             f.write_str(", and parts of other values")?;
         }
         if let Some((before, after)) = self.bytes {
@@ -333,6 +333,14 @@ mod tests {
             (
                 OmissionNotice::new(items, Remedy::Recall(handle)).with_shown(25, Some(137)),
                 format!("112 of 137 items left out; tamis recall {handle} --items 25-49"),
+            ),
+            (
+                OmissionNotice::new(items, retrieve).with_shown(25, Some(137)).without_range(),
+                format!("112 of 137 items left out; {}", call("")),
+            ),
+            (
+                OmissionNotice::new(values, retrieve).with_others(true),
+                format!("values left out; {}", call("")),
             ),
             (
                 OmissionNotice::new(items, retrieve).with_shown(130, Some(137)),
