@@ -293,6 +293,27 @@ fn reservations_count() {
     }
 }
 
+/// An entry of a known size reserves only that, and becomes what it becomes.
+#[test]
+fn a_reservation_has_the_size_that_is_known() {
+    let limits = StoreLimits::memory().with_total(3 * MIB + 4096);
+    let (stores, _folder) = stores(|config| config.with_limits(limits.clone()));
+    let scope = Scope::user();
+    for (place, store) in stores {
+        for (known, written) in [(0, 0), (0, 5000), (1000, 1000), (1000, 10), (1000, MIB)] {
+            let reservation = store.reserve_for(&scope, known).unwrap();
+            let mut writer = reservation.begin(scope.clone(), EntryMeta::text("x"));
+            writer.write_all(&vec![b'a'; written as usize]).unwrap();
+            let handle = writer.finish().unwrap();
+            let window = Window::new().with_limit(Some(16));
+            let read = read(&store, &scope, handle, &window).unwrap().0;
+            assert_eq!(read, "a".repeat(written.min(16) as usize), "{place} {known} {written}");
+        }
+        let many: Vec<_> = (0..100).map(|_| store.reserve_for(&scope, 1000)).collect();
+        assert!(many.iter().all(Result::is_ok), "{place}");
+    }
+}
+
 #[test]
 fn a_handle_is_never_used_twice() {
     let (stores, _folder) = stores(|config| config.with_handles(|| [7; 16]));
