@@ -140,7 +140,7 @@ fn mentioning(word: &str) -> Option<&'static str> {
         // Other pages have examples with rules, and this one describes them.
         if *name == "rules" { 3 * all } else { all }
     };
-    // Of several, the first one.
+    // `max_by_key` takes the last of equal ones, so the order is turned round.
     let best = TOPICS.iter().rev().max_by_key(|topic| times(topic));
     let best = best.filter(|topic| times(topic) > 0);
     let in_title = |title: &str| {

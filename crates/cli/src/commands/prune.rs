@@ -36,7 +36,7 @@ Examples:
   tamis prune --protect-tokens 40000 --minimum-tokens 20000 --stop-at-summary history.json
   tamis prune --keep-head 200 --keep-tail 100 --stats history.json
 
-The history is an array of messages, or an object with `messages`, `input` or `contents`, in the format of OpenAI's Chat
+The history is an array of messages, or an object with one, such as `messages`, in the format of OpenAI's Chat
 Completions or Responses, Anthropic, Gemini or opencode. All other bytes are unchanged. See tamis help history.
 
 Exit codes: 0 done, 1 the input or the run failed, 2 the command line is wrong.";
@@ -265,7 +265,7 @@ fn open(input: &Place, output: &Place) -> Result<(File, Output), Error> {
 /// Says that no tool result was recognised, unless there are results, or no messages.
 pub(crate) fn nothing_found(report: &PruneReport) -> Option<String> {
     if !report.has_history {
-        return Some("no chat: expected an array of messages, or an object with `messages`, `input` or `contents`".to_owned());
+        return Some("no chat: expected an array of messages, or an object with one, such as `messages`; tamis help history has the names".to_owned());
     }
     let messages = report.messages;
     if report.results > 0 || messages == 0 {

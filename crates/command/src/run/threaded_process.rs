@@ -47,7 +47,7 @@ pub struct RunningCommand {
 enum Event {
     Output(Vec<u8>),
     OutputEnded(Result<()>),
-    /// There is no more output of the command.
+    /// All output of the command has been sent.
     CommandEnded,
 }
 

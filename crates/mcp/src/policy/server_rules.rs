@@ -267,6 +267,7 @@ mod tests {
         assert!(!rules.allows("d", Some("linear")));
         assert_eq!(rules.longest_description(Some("github")), None);
     }
+
     #[test]
     fn rules_for_nearly_this_server_are_found() {
         let keys = "servers: {Linear: {redact: secrets}, githb: {tools: {deny: [a]}}, jira: {profile: tight}}";

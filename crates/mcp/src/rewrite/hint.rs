@@ -6,28 +6,40 @@ use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::members::members;
 use crate::spool::{Spool, SpoolError};
 
-/// Numbers that make a result smaller, in the order in which they are preferred.
-const NUMBERS: [&str; 15] = [
-    "limit",
-    "per_page",
-    "perPage",
-    "page_size",
-    "pageSize",
-    "max_results",
-    "maxResults",
-    "first",
-    "count",
-    "size",
-    "top",
-    "head",
-    "tail",
-    "max_length",
-    "max_lines",
+/// Arguments that make a result smaller, in the order in which they are preferred, with the types that do so: `first` may be a switch,
+/// and `size` a choice of words. A number may be written as a string.
+const ARGUMENTS: [(&str, ArgumentTypes); 23] = [
+    ("limit", COUNT),
+    ("per_page", COUNT),
+    ("perPage", COUNT),
+    ("page_size", COUNT),
+    ("pageSize", COUNT),
+    ("max_results", COUNT),
+    ("maxResults", COUNT),
+    ("first", COUNT),
+    ("count", COUNT),
+    ("size", COUNT),
+    ("top", COUNT),
+    ("head", COUNT),
+    ("tail", COUNT),
+    ("max_length", COUNT),
+    ("max_lines", COUNT),
+    ("fields", CHOICE),
+    ("select", CHOICE),
+    ("columns", CHOICE),
+    ("minimal_output", SWITCH),
+    ("path", CHOICE),
+    ("query", CHOICE),
+    ("filter", CHOICE),
+    ("since", CHOICE),
 ];
 
-/// Other arguments that make a result smaller.
-const OTHERS: [&str; 8] =
-    ["fields", "select", "columns", "minimal_output", "path", "query", "filter", "since"];
+/// Types of JSON Schema, and whether the schema may name the values.
+type ArgumentTypes = (&'static [&'static str], bool);
+
+const COUNT: ArgumentTypes = (&["integer", "number", "string"], false);
+const CHOICE: ArgumentTypes = (&["string", "array", "object", "integer", "number"], true);
+const SWITCH: ArgumentTypes = (&["boolean", "string"], true);
 
 /// The most members of an input schema that are looked at.
 const MOST_PROPERTIES: usize = 256;
@@ -56,39 +68,31 @@ pub(crate) fn argument(
         None => Vec::new(),
     };
     let members = members(message, &properties.span, MOST_PROPERTIES)?;
-    let takes = |argument: &str, is_number: bool| {
+    let takes = |(argument, types): &(&str, ArgumentTypes)| {
         let named = members.iter().find(|member| member.name.as_deref() == Some(argument));
         let named = named.filter(|_| !required.iter().any(|name| name == argument));
         named.is_some_and(|member| {
             let schema = message.to_vec(member.found.span.clone(), LONGEST).unwrap_or_default();
-            serde_json::from_slice(&schema).is_ok_and(|schema: Value| match is_number {
-                true => may_be_number(&schema),
-                false => {
-                    argument == "minimal_output"
-                        || schema.get("type").is_none_or(|name| name != "boolean")
-                }
-            })
+            serde_json::from_slice(&schema).is_ok_and(|schema| allows(&schema, *types))
         })
     };
-    let number = NUMBERS.into_iter().find(|argument| takes(argument, true));
-    Ok(number.or_else(|| OTHERS.into_iter().find(|argument| takes(argument, false))))
+    Ok(ARGUMENTS.iter().find(|argument| takes(argument)).map(|(argument, _)| *argument))
 }
 
-/// Returns whether the schema of an argument allows a number, also one that is written as a string. `first` may be a switch, and `size`
-/// a choice of words.
-fn may_be_number(schema: &Value) -> bool {
+/// Returns whether the schema of an argument, or one of those that it is a choice of, allows one of the types.
+fn allows(schema: &Value, (types, takes_choice): ArgumentTypes) -> bool {
     const CHOICES: [&str; 3] = ["enum", "const", "$ref"];
-    let is_number = |name: &Value| matches!(name.as_str(), Some("integer" | "number" | "string"));
-    let allows = |schema: &Value| {
-        CHOICES.iter().all(|name| schema.get(name).is_none())
+    let is_type = |name: &Value| name.as_str().is_some_and(|name| types.contains(&name));
+    let fits = |schema: &Value| {
+        (takes_choice || CHOICES.iter().all(|name| schema.get(name).is_none()))
             && match schema.get("type") {
-                Some(Value::Array(types)) => types.iter().any(is_number),
-                Some(name) => is_number(name),
+                Some(Value::Array(names)) => names.iter().any(is_type),
+                Some(name) => is_type(name),
                 None => ["anyOf", "oneOf", "allOf"].iter().all(|name| schema.get(name).is_none()),
             }
     };
     let any = ["anyOf", "oneOf"].into_iter().filter_map(|name| schema.get(name)?.as_array());
-    allows(schema) || any.flatten().any(allows)
+    fits(schema) || any.flatten().any(fits)
 }
 
 /// Returns the names of the required arguments of an input schema.
@@ -104,23 +108,29 @@ fn required(message: &Spool, schema: &Found) -> Result<Vec<String>, SpoolError> 
 
 #[cfg(test)]
 mod tests {
-    use super::may_be_number;
+    use super::{CHOICE, COUNT, SWITCH, allows};
 
     #[test]
     fn switches_and_choices_limit_nothing() {
-        for (schema, expected) in [
-            (r#"{"type":"integer","maximum":100}"#, true),
-            (r#"{"type":["number","null"]}"#, true),
-            (r#"{"anyOf":[{"type":"integer"},{"type":"null"}],"default":null}"#, true),
-            (r#"{"type":"string","description":"most rows"}"#, true),
-            (r#"{"description":"most rows"}"#, true),
-            (r#"{"type":"boolean"}"#, false),
-            (r#"{"type":"string","enum":["small","large"]}"#, false),
-            (r##"{"$ref":"#/$defs/Size"}"##, false),
-            (r#"{"anyOf":[{"type":"string","enum":["s"]},{"type":"null"}]}"#, false),
-            (r#"{"type":"object"}"#, false),
+        for (types, schema, expected) in [
+            (COUNT, r#"{"type":"integer","maximum":100}"#, true),
+            (COUNT, r#"{"type":["number","null"]}"#, true),
+            (COUNT, r#"{"anyOf":[{"type":"integer"},{"type":"null"}],"default":null}"#, true),
+            (COUNT, r#"{"type":"string","description":"most rows"}"#, true),
+            (COUNT, r#"{"description":"most rows"}"#, true),
+            (COUNT, r#"{"type":"boolean"}"#, false),
+            (COUNT, r#"{"type":"string","enum":["small","large"]}"#, false),
+            (COUNT, r##"{"$ref":"#/$defs/Size"}"##, false),
+            (COUNT, r#"{"anyOf":[{"type":"string","enum":["s"]},{"type":"null"}]}"#, false),
+            (COUNT, r#"{"type":"object"}"#, false),
+            (CHOICE, r#"{"type":"array","items":{"enum":["id","title"]}}"#, true),
+            (CHOICE, r#"{"type":"string","enum":["id"]}"#, true),
+            (CHOICE, r#"{"type":"boolean"}"#, false),
+            (CHOICE, r#"{"anyOf":[{"type":"boolean"},{"type":"null"}]}"#, false),
+            (SWITCH, r#"{"type":"boolean"}"#, true),
         ] {
-            assert_eq!(may_be_number(&serde_json::from_str(schema).unwrap()), expected, "{schema}");
+            let schema = serde_json::from_str(schema).unwrap();
+            assert_eq!(allows(&schema, types), expected, "{schema}");
         }
     }
 }

@@ -151,7 +151,7 @@ impl Omission {
             if let Some(of) = of {
                 member.push_str(&format!("\"of\":{of},"));
             }
-            // The member is in a value of which items and members are shown.
+            // Without a unit, items or members are counted: the member is at the end of a value that has them.
             let unit = match self.unit {
                 OmittedUnit::Lines => "\"unit\":\"lines\",",
                 OmittedUnit::Blocks => "\"unit\":\"blocks\",",

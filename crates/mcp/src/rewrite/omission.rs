@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use tamis::{BudgetCuts, CutPlace, CutPlaceUnit, PayloadPath};
+use tamis::{BudgetCuts, CutPlace, CutPlaceUnit, PayloadPath, Report};
 use tamis_store::OmittedUnit;
 
 use super::block_text::BlockText;
+use super::blocks::Block;
 use super::cursor;
 use super::hint::Hint;
 use super::notice::{Omission, ShortPointer};
@@ -13,6 +14,7 @@ use super::result_parts::{FilteredParts, ResultRewrite, StructuredRun};
 use super::run::{self, FormOutputs, JsonRun, Source, Texts};
 use super::stored::StoredResult;
 use super::text_cut::TextCutReport;
+use crate::jsonrpc::find::Found;
 use crate::policy::failure::Failure;
 use crate::rules::{StoredForm, ToolFilter};
 use crate::spool::Spool;
@@ -33,31 +35,34 @@ impl ResultRewrite<'_> {
         if self.options.raw() && self.cap.is_none() {
             return Ok(None);
         }
-        let stored = self.stored(filtered, scratch)?;
+        let comparison = self.comparison();
+        let source = |run: &StructuredRun<'_>| Source::Value(run.found.span.clone());
+        let cuts_structured =
+            structured.is_some_and(|it| comparison.cuts_json(&source(it), &it.run));
+        let cuts = |(block, text): (&Block<'_>, &Option<BlockText>)| match (block.text, text) {
+            (Some(found), Some(text)) => comparison.cuts(found, text),
+            _ => false,
+        };
+        let cut_texts: Vec<bool> = self.blocks.iter().zip(&filtered.texts).map(cuts).collect();
+        if !cuts_structured && !cut_texts.contains(&true) {
+            return Ok(None);
+        }
+        let stored = self.stored(filtered, &cut_texts, scratch)?;
         let is_of_blocks = matches!(stored, StoredResult::Blocks(..));
         let place = |place: String| if is_of_blocks { place } else { String::new() };
         let mut omissions: Vec<(bool, Omission)> = Vec::new();
-        if let Some(StructuredRun { found, run, .. }) = structured {
+        if let Some(StructuredRun { run, .. }) = structured {
             let place = place("/structuredContent".to_owned());
-            let source = Source::Value(found.span.clone());
-            omissions.push(self.comparison().of_json(&source, run, &place));
-        }
-        let mut others = Vec::new();
-        for (index, (block, text)) in self.blocks.iter().zip(&filtered.texts).enumerate() {
-            let (Some(found), Some(text)) = (block.text, text) else { continue };
-            let source = Source::characters(found);
-            let place = place(format!("/blocks/{index}"));
-            let whole = source.len().saturating_sub(2);
-            others.push(match text {
-                BlockText::Json(run) => self.comparison().of_json(&source, run, &place),
-                BlockText::Text(range, report) => of_text(range, report, &place),
-                BlockText::Dropped { is_cut } => (*is_cut, Omission::of_dropped(whole, &place)),
-                BlockText::Same | BlockText::Withheld => (false, Omission::of_values(whole, whole)),
-            });
+            omissions.push((cuts_structured, comparison.omission_of_json(run, &place)));
         }
         // In addition to a structured result, texts are mostly copies of it, and are counted only if they were cut themselves.
-        if structured.is_none() || is_of_blocks || omissions.iter().all(|(cut, _)| !cut) {
-            omissions.append(&mut others);
+        if is_of_blocks || !cuts_structured {
+            for (index, (block, text)) in self.blocks.iter().zip(&filtered.texts).enumerate() {
+                let (Some(found), Some(text)) = (block.text, text) else { continue };
+                let is_cut = cut_texts.get(index).is_some_and(|is_cut| *is_cut);
+                let place = place(format!("/blocks/{index}"));
+                omissions.push((is_cut, comparison.omission(found, text, &place)));
+            }
         }
         let texts = filtered.texts.iter().flatten();
         let (of, dropped) = texts.fold((0, 0), |(of, dropped), text| {
@@ -94,7 +99,7 @@ impl ResultRewrite<'_> {
         Ok(Hint { cursor, argument: self.context.proxy.shrinking_argument(self.tool) })
     }
 
-    pub(super) fn comparison(&self) -> Comparison<'_> {
+    fn comparison(&self) -> Comparison<'_> {
         Comparison { filter: self.filter, texts: self.texts, forms: &self.forms }
     }
 }
@@ -107,12 +112,68 @@ pub(super) struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// Returns whether something was left out of a JSON value, and what. `place`: where the value is in what is stored.
-    pub(super) fn of_json(&self, source: &Source, run: &JsonRun, place: &str) -> (bool, Omission) {
-        let has_other_items = run.report.where_dropped > 0 && !self.filter.stores_kept_items();
-        let (is_counted, omission) = of_run(run, place, has_other_items);
-        let is_cut = is_counted || (!self.filter.keeps_everything && self.shrank(source, run));
-        (is_cut, omission)
+    /// Returns whether something was left out of a text.
+    pub(super) fn cuts(&self, found: &Found, text: &BlockText) -> bool {
+        match text {
+            BlockText::Json(run) => self.cuts_json(&Source::characters(found), run),
+            BlockText::Text(_, report) => report.is_cut(),
+            BlockText::Dropped { is_cut } => *is_cut,
+            BlockText::Same | BlockText::Withheld => false,
+        }
+    }
+
+    /// Returns whether something was left out of a JSON value.
+    fn cuts_json(&self, source: &Source, run: &JsonRun) -> bool {
+        let report = &run.report;
+        shown_items(report).is_some()
+            || report.budget_applied
+            || report.tail_unread
+            || report.base64_omitted_bytes > 0
+            || (!self.filter.keeps_everything && self.shrank(source, run))
+    }
+
+    /// Returns what was left out of a text. `place`: where it is in what is stored, if other values are stored with it.
+    pub(super) fn omission(&self, found: &Found, text: &BlockText, place: &str) -> Omission {
+        let length = Source::characters(found).len().saturating_sub(2);
+        match text {
+            BlockText::Json(run) => self.omission_of_json(run, place),
+            BlockText::Text(range, report) => omission_of_text(range, report, place),
+            BlockText::Dropped { .. } => {
+                Omission { place: ShortPointer::of(place), ..Omission::of_values(length, 0) }
+            }
+            BlockText::Same | BlockText::Withheld => Omission::of_values(length, length),
+        }
+    }
+
+    /// Returns what was left out of a JSON value.
+    fn omission_of_json(&self, run: &JsonRun, place: &str) -> Omission {
+        let report = &run.report;
+        // Items that were not counted are between those that were.
+        let has_other_numbers = report.where_dropped > 0 && !self.filter.stores_kept_items();
+        let shown = shown_items(report);
+        let unit = if shown.is_some() { OmittedUnit::Items } else { OmittedUnit::Values };
+        let whole = Omission::of_values(run.bytes_in, run.plain_len());
+        let mut omission = Omission { unit, shown, has_other_numbers, ..whole };
+        let root = report.root.as_ref().map(PayloadPath::as_str);
+        if !place.is_empty() && unit == OmittedUnit::Items {
+            omission.place = ShortPointer::of(&format!("{place}{}", root.unwrap_or_default()));
+            if omission.place.text().is_none() {
+                (omission.unit, omission.shown) = (OmittedUnit::Values, None);
+            }
+        }
+        let Some(cuts) = &report.budget_cuts else { return omission };
+        let Some(cut) = &cuts.largest else { return omission };
+        // The place is in an item that has another number.
+        if has_other_numbers && root != Some(cut.pointer.as_str()) {
+            return whole;
+        }
+        omission.set_place(cut, root, place);
+        // The stored text has the URLs in place of their marks, so offsets are others there.
+        if omission.unit == OmittedUnit::Bytes && report.base64_omitted > 0 {
+            (omission.shown, omission.gap) = (None, None);
+        }
+        omission.has_others = has_others(cuts, cut);
+        omission
     }
 
     /// Whether an output lacks more than white space, and what was removed for safety.
@@ -152,46 +213,15 @@ pub(super) fn costs_more_than_it_saves(
         && omission.bytes_in.saturating_sub(omission.bytes_out) < NOTICE + least
 }
 
-/// Returns whether parts that are counted were left out of a JSON value, and what. `place`: where the value is in what is stored, which
-/// may have other items between those that were counted.
-fn of_run(run: &JsonRun, place: &str, has_other_items: bool) -> (bool, Omission) {
-    let report = &run.report;
+/// Returns how many items are shown, and of how many, if some are not.
+fn shown_items(report: &Report) -> Option<(u64, Option<u64>)> {
     let of = report.items_seen.or(report.items_truncated_from);
-    let shown = report.items_kept.zip(Some(of));
-    let shown = shown.filter(|(shown, of)| of.is_none_or(|of| of > *shown) || report.tail_unread);
-    let is_counted = shown.is_some()
-        || report.budget_applied
-        || report.tail_unread
-        || report.base64_omitted_bytes > 0;
-    let unit = if shown.is_some() { OmittedUnit::Items } else { OmittedUnit::Values };
-    let whole = Omission::of_values(run.bytes_in, run.plain_len());
-    let mut omission = Omission { unit, shown, has_other_numbers: has_other_items, ..whole };
-    let root = report.root.as_ref().map(PayloadPath::as_str);
-    if !place.is_empty() && unit == OmittedUnit::Items {
-        omission.place = ShortPointer::of(&format!("{place}{}", root.unwrap_or_default()));
-        if omission.place.text().is_none() {
-            (omission.unit, omission.shown) = (OmittedUnit::Values, None);
-        }
-    }
-    if let Some(cuts) = &report.budget_cuts
-        && let Some(cut) = &cuts.largest
-    {
-        // The place is in an item that has another number.
-        if has_other_items && root != Some(cut.pointer.as_str()) {
-            return (is_counted, whole);
-        }
-        omission.set_place(cut, root, place);
-        // The stored text has the URLs in place of their marks, so offsets are others there.
-        if omission.unit == OmittedUnit::Bytes && report.base64_omitted > 0 {
-            (omission.shown, omission.gap) = (None, None);
-        }
-        omission.has_others = has_others(cuts, cut);
-    }
-    (is_counted, omission)
+    let shown = report.items_kept?;
+    (of.is_none_or(|of| of > shown) || report.tail_unread).then_some((shown, of))
 }
 
-/// Returns whether something was left out of a text, and what.
-pub(super) fn of_text(range: &Range<u64>, report: &TextCutReport, place: &str) -> (bool, Omission) {
+/// Returns what was left out of a text that is not JSON.
+fn omission_of_text(range: &Range<u64>, report: &TextCutReport, place: &str) -> Omission {
     // The numbers of lines and bytes are those of the text that the filter left.
     let is_exact = report.filtered_out == 0;
     let (unit, gap, of) = match report.gap_lines {
@@ -218,8 +248,7 @@ pub(super) fn of_text(range: &Range<u64>, report: &TextCutReport, place: &str) -
         }
     };
     let whole = Omission::of_values(report.bytes, range.end - range.start);
-    let is_cut = report.left_out > 0 || !is_exact;
-    (is_cut, Omission { unit, shown, gap, place: ShortPointer::of(place), ..whole })
+    Omission { unit, shown, gap, place: ShortPointer::of(place), ..whole }
 }
 
 impl Omission {
@@ -248,13 +277,8 @@ impl Omission {
         })
     }
 
-    /// Returns that of a block that was dropped.
-    pub(super) fn of_dropped(bytes_in: u64, place: &str) -> Self {
-        Self { place: ShortPointer::of(place), ..Self::of_values(bytes_in, 0) }
-    }
-
     /// Returns one that only knows sizes.
-    pub(super) fn of_values(bytes_in: u64, bytes_out: u64) -> Self {
+    fn of_values(bytes_in: u64, bytes_out: u64) -> Self {
         Self {
             unit: OmittedUnit::Values,
             shown: None,

@@ -8,7 +8,7 @@ use tamis::PayloadPath;
 
 use super::block_text::{BlockContext, BlockText, TextBudget};
 use super::notice::{NoticeFacts, Omission};
-use super::omission::{Comparison, costs_more_than_it_saves, of_text};
+use super::omission::{Comparison, costs_more_than_it_saves};
 use super::replaced::Replaced;
 use super::result::omitted;
 use super::result_parts::Rewritten;
@@ -80,14 +80,8 @@ pub(crate) fn rewrite(
         }
         let place =
             if has_places { format!("/blocks/{}", new.stored.len()) } else { String::new() };
-        new.parts.push(match &output {
-            BlockText::Json(run) => comparison.of_json(&Source::characters(found), run, &place),
-            BlockText::Text(range, report) => of_text(range, report, &place),
-            BlockText::Dropped { is_cut } => (*is_cut, Omission::of_dropped(bytes_in, &place)),
-            BlockText::Same | BlockText::Withheld => {
-                (false, Omission::of_values(bytes_in, bytes_in))
-            }
-        });
+        let is_cut = comparison.cuts(found, &output);
+        new.parts.push((is_cut, comparison.omission(found, &output, &place)));
         new.replace(found, items, output);
     }
     let NewContents { mut splice, dropped, stored, root, parts, redacted } = new;

@@ -45,32 +45,28 @@ pub(crate) enum StoredResult {
 }
 
 impl ResultRewrite<'_> {
-    /// Returns what is stored: the structured result, else the only JSON, else all blocks.
+    /// Returns what is stored: the structured result, else the only JSON, else all blocks. `cut_texts`: whether something was left out of
+    /// each block.
     pub(crate) fn stored(
         &self,
         filtered: &FilteredParts<'_>,
+        cut_texts: &[bool],
         scratch: &Spool,
     ) -> Result<StoredResult, Failure> {
         let (structured, texts) = (filtered.structured.run(), &filtered.texts);
         let with_text = || self.blocks.iter().zip(texts).filter(|(block, _)| block.text.is_some());
-        let cuts_text = with_text().any(|(_, text)| match text {
-            Some(BlockText::Text(_, report)) => report.left_out > 0 || report.filtered_out > 0,
-            Some(BlockText::Dropped { is_cut }) => *is_cut,
-            _ => false,
-        });
         let wraps_text = structured.is_some() && self.repeated_text()?.is_some();
-        let mut cuts_other = false;
-        if let Some(StructuredRun { run, .. }) = structured.filter(|_| !wraps_text && !cuts_text) {
-            for (block, text) in with_text() {
-                if let (Some(found), Some(BlockText::Json(other))) = (block.text, text)
-                    && self.comparison().of_json(&Source::characters(found), other, "").0
-                    && !is_copy(scratch, run, other)?
-                {
-                    cuts_other = true;
+        let mut cuts_text = false;
+        for (text, _) in texts.iter().zip(cut_texts).filter(|(_, is_cut)| **is_cut) {
+            cuts_text |= match (text, structured) {
+                // JSON that the structured result has as well is stored with it.
+                (Some(BlockText::Json(run)), Some(structured)) => {
+                    !wraps_text && !is_copy(scratch, &structured.run, run)?
                 }
-            }
+                (Some(BlockText::Json(_)), None) => false,
+                _ => true,
+            };
         }
-        let cuts_text = cuts_text || cuts_other;
         let json = |text: &Option<BlockText>| matches!(text, Some(BlockText::Json(_)));
         if let Some(StructuredRun { found, run, .. }) = structured
             && !cuts_text

@@ -94,6 +94,13 @@ pub(crate) struct TextCutReport {
     pub(crate) marked: bool,
 }
 
+impl TextCutReport {
+    /// Returns whether anything was left out.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.left_out > 0 || self.filtered_out > 0
+    }
+}
+
 impl<'a> TextCut<'a> {
     /// `room`: the most that is written. `held`: the most bytes that are held. `query`: the words of the call.
     pub(crate) fn new(
