@@ -1,4 +1,4 @@
-//! The keys of a filter that only a gateway reads: what it stores of a result, and which parts of an MCP result pass.
+//! The keys of a filter that only a gateway reads: its limit, what is stored of a result, and which parts of an MCP result pass.
 
 use std::borrow::Cow;
 
@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::ManifestEntry;
 use super::node::{Node, Value};
+use super::profile::Profile;
 use tamis::Spec;
 use tamis::spec::{Encode, OnError, RawJson, Retrieve};
 
@@ -36,6 +37,7 @@ pub enum UnreadText {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Delivery {
+    profile: Option<Profile>,
     retrieve: Option<Retrieve>,
     structured: Option<Structured>,
     text_beside: Option<UnreadText>,
@@ -45,8 +47,8 @@ pub(super) struct Delivery {
 
 impl Delivery {
     /// The keys, in the order in which they are documented.
-    pub(super) const KEYS: [&'static str; 5] =
-        ["retrieve", "structured", "text_beside", "error_text", "output_schema"];
+    pub(super) const KEYS: [&'static str; 6] =
+        ["profile", "retrieve", "structured", "text_beside", "error_text", "output_schema"];
 }
 
 /// Splits a map into the part with these keys and the rest. Without any of them, the rest is the map itself.
@@ -90,6 +92,12 @@ impl ManifestEntry {
     #[must_use]
     pub fn allows_raw_for_models(&self) -> bool {
         self.spec().allow_raw.unwrap_or_else(|| !self.removes_for_safety())
+    }
+
+    /// Returns the profile whose limit the results have: `profile`. Its rules do not apply, and `budget` takes its place.
+    #[must_use]
+    pub fn profile(&self) -> Option<Profile> {
+        self.delivery.profile.filter(|_| self.spec().budget.is_none())
     }
 
     /// Returns how much of a result is stored: `retrieve`, or the default of the spec

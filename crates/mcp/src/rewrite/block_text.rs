@@ -262,8 +262,7 @@ impl BlockContext<'_> {
         if self.filter.text.as_ref().is_some_and(marks) {
             cut = cut.of_marked_text();
         }
-        let leaves_out = self.filter.max_tokens.is_some() && !self.filter.removes_for_safety;
-        let mut shown = DataUrls::new(&mut cut, leaves_out);
+        let mut shown = DataUrls::new(&mut cut, self.filter.leaves_out_base64());
         let (mut changed, mut marked, mut filtered_out) = (false, false, 0);
         let (mut lines_in, mut bytes_in) = (0, 0);
         let mut redacted = Replaced::default();

@@ -51,7 +51,7 @@ pub(crate) fn rewrite(
     let spool = context.proxy.limits().spool;
     let (mut scratch, unescaped) = (Spool::new(spool), Texts::new(message, spool));
     let options = call.options.clone().with_omitted(omitted(filter));
-    let mut left = context.limit(filter);
+    let mut left = context.limit(filter, &options);
     let mut budget = TextBudget::of(filter, &options);
     let mut new = NewContents::default();
     let has_places = texts.len() > 1;
@@ -90,7 +90,8 @@ pub(crate) fn rewrite(
     let kept = items.len() - dropped.len();
     cut_members(message, &contents.span, dropped, &mut splice)?;
     let omission = Omission::of_parts(&parts, blocks);
-    let costs_more = |omission| costs_more_than_it_saves(filter, context.limit(filter), omission);
+    let costs_more =
+        |omission| costs_more_than_it_saves(filter, context.limit(filter, &options), omission);
     if omission.as_ref().is_some_and(costs_more) && !filter.removes_for_safety {
         return Ok(Rewritten::nothing());
     }

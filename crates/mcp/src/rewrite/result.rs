@@ -181,10 +181,9 @@ fn options(
     let options = call.options.clone().with_omitted(omitted(filter));
     let options = options.with_limits(limits).with_query(call.query.clone());
     let options = options.with_is_error(is_error && filter.minds_errors);
-    match (filter.max_tokens, context.client_limit, cap) {
-        // The limit of a profile is smaller.
-        (Some(tokens), Some(shown), _) if shown < bytes_of(tokens) => {
-            options.with_budget(Budget::Bytes(shown))
+    match (filter.max_tokens, context.limit(filter, &options), cap) {
+        (Some(tokens), Some(limit), _) if limit < bytes_of(tokens) => {
+            options.with_budget(Budget::Bytes(limit))
         }
         (None, _, Some(cap)) => {
             let written = written_budget(filter, &options).and_then(TextRoom::of_budget);
@@ -314,7 +313,7 @@ impl ResultRewrite<'_> {
             Some((omission, _))
                 if costs_more_than_it_saves(
                     self.filter,
-                    self.context.limit(self.filter),
+                    self.context.limit(self.filter, &self.options),
                     &omission,
                 ) =>
             {
@@ -471,7 +470,7 @@ impl ResultRewrite<'_> {
         is_file: bool,
         scratch: &mut Spool,
     ) -> Result<Vec<Option<BlockText>>, Failure> {
-        let mut room = self.context.limit(self.filter).or(self.cap);
+        let mut room = self.context.limit(self.filter, &self.options).or(self.cap);
         let mut budget = TextBudget::of(self.filter, &self.options);
         let mut texts = Vec::with_capacity(self.blocks.len());
         for block in self.blocks {
@@ -520,7 +519,7 @@ impl ResultRewrite<'_> {
 
     /// Whether images in strings become blocks: by the filters of the catalog and of profiles, which leave out base64.
     pub(crate) fn shows_images(&self) -> bool {
-        self.filter.max_tokens.is_some() && !self.filter.removes_for_safety && !self.is_error
+        self.filter.leaves_out_base64() && !self.is_error
     }
 
     /// Whether `structuredContent` is removed, so that clients show the text.

@@ -4,10 +4,12 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
+use tamis::CallOptions;
 use tamis_store::Scope;
 use tamis_store::calls::TextSize;
 
 use super::replaced::Replaced;
+use super::text_cut::TextRoom;
 use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::head::{MessagePart, Parts, short_text};
 use crate::jsonrpc::splice::Splice;
@@ -70,10 +72,12 @@ impl Context {
         self.limits_output && span.end.saturating_sub(span.start) > self.proxy.limits().output
     }
 
-    /// Returns the most bytes of a result of a filter with a profile's limit: the lesser of that and of what the client shows.
-    pub(crate) fn limit(&self, filter: &ToolFilter) -> Option<u64> {
+    /// Returns the most bytes of a result of a filter with a profile's limit: the least of that, of what the client shows and of what
+    /// the call asks for.
+    pub(crate) fn limit(&self, filter: &ToolFilter, options: &CallOptions) -> Option<u64> {
         let limit = bytes_of(filter.max_tokens?);
-        Some(self.client_limit.map_or(limit, |shown| shown.min(limit)))
+        let asked = options.budget().and_then(TextRoom::of_budget).map(TextRoom::bytes);
+        [self.client_limit, asked].into_iter().flatten().chain([limit]).min()
     }
 }
 

@@ -85,7 +85,13 @@ pub(crate) struct Parameters {
 impl ToolFilter {
     /// Compiles the filter of a manifest at a level.
     pub(crate) fn own(entry: &ManifestEntry, level: Level) -> Result<Self, Error> {
-        let program = entry.program_at(level);
+        let max_tokens = entry.profile().and_then(profile::max_tokens);
+        let program = match max_tokens {
+            Some(tokens) => {
+                &Program::compile(&profile::limited(entry.program_at(level).spec(), tokens))?
+            }
+            None => entry.program_at(level),
+        };
         let spec = program.spec();
         let keys = keys(spec);
         let offered = spec.reserved_parameters();
@@ -107,7 +113,7 @@ impl ToolFilter {
             removes_for_safety: entry.removes_for_safety(),
             redacts: spec.searched(),
             parameters: Parameters { raw, budget: names.contains(&"_budget") },
-            max_tokens: None,
+            max_tokens,
             renders: renders(&keys),
             shows_all_that_is_stored: shows_all_that_is_stored(entry, &keys),
             keeps_everything: keys.keys().all(|key| HARMLESS.contains(&key.as_str())),
@@ -139,6 +145,7 @@ impl ToolFilter {
             stored_spec: None,
             structured: Structured::Keep,
             parameters: Parameters::default(),
+            max_tokens: None,
             renders: false,
             output_type: None,
             ..own
@@ -232,6 +239,11 @@ impl ToolFilter {
     /// Returns whether the filter comes from the user. Others cut nothing that cannot be fetched.
     pub(crate) fn is_of_user(&self) -> bool {
         self.source == RuleSource::Manifest
+    }
+
+    /// Returns whether base64 is left out, and images in strings become blocks: by the catalog and profiles.
+    pub(crate) fn leaves_out_base64(&self) -> bool {
+        self.max_tokens.is_some() && !self.is_of_user() && !self.removes_for_safety
     }
 
     /// Returns whether what is stored has only those items that `where` keeps.

@@ -16,6 +16,22 @@ pub(super) fn max_tokens(profile: Profile) -> Option<u64> {
     }
 }
 
+/// Returns the rules of a filter with a limit, where they have none. Branches have it instead of the rules that choose them.
+pub(super) fn limited(spec: &Spec, tokens: u64) -> Spec {
+    let with_limit = |spec: Spec| match spec.budget.is_some() || spec.content.is_some() {
+        true => spec,
+        false => preferring(spec).budget(Budget::Tokens(tokens)),
+    };
+    let mut spec = spec.clone();
+    match spec.when.take() {
+        Some(branches) => {
+            spec.when = Some(branches.into_iter().map(with_limit).collect());
+            spec
+        }
+        None => with_limit(spec),
+    }
+}
+
 /// Returns the rules of a filter of the catalog with those of a profile, as far as the filter has none of its own.
 pub(super) fn with_catalog(spec: &Spec, profile: Profile) -> Spec {
     let spec = spec.clone();
@@ -26,12 +42,17 @@ pub(super) fn with_catalog(spec: &Spec, profile: Profile) -> Spec {
     }
     let base64 = if spec.omit_base64_over == 0 { LONGEST_BASE64 } else { spec.omit_base64_over };
     let budget = spec.budget.unwrap_or(Budget::Tokens(tokens));
-    let spec = if declares_items(&spec) { spec } else { spec.prefer(Prefer::Information) };
-    spec.drop_nulls(true)
+    preferring(spec)
+        .drop_nulls(true)
         .drop_empty(true)
         .omit_base64_over(base64)
         .budget(budget)
         .omitted(Omitted::Silent)
+}
+
+/// Lets a limit choose parts by their information, unless the rules say which come first.
+fn preferring(spec: Spec) -> Spec {
+    if declares_items(&spec) { spec } else { spec.prefer(Prefer::Information) }
 }
 
 /// Whether a filter says what the items are, or has a form of its own: then the first ones are kept.
