@@ -96,7 +96,7 @@ pub enum CallOutcome {
     Listed,
     /// It is a call with a stored value in its arguments. Its result is still to come.
     Inserted,
-    /// The call was not sent, because of a handle or a notice in its arguments.
+    /// The call was not sent: clients may not call the tool, or its arguments have a handle or a notice that is refused.
     Refused,
 }
 

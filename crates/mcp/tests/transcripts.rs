@@ -16,6 +16,7 @@
 //! | `ended STATUS` | the server has ended; lines `<-` follow |
 //! | `exchange-ended WHY` | the HTTP response of the exchange ended without a message |
 //! | `has TEXT`, `lacks TEXT` | about the message that was sent last |
+//! | `logs TOOL OUTCOME` | the log has a line for that message |
 //!
 //! Messages are compared byte for byte. `UPDATE_TRANSCRIPTS=1 cargo test -p tamis-mcp --test transcripts` writes what
 //! is sent into the files; review the difference.
@@ -177,6 +178,7 @@ impl<'a> Transcript<'a> {
         let mut exchange = Exchange::stdio();
         let mut out = format!("{}\n\n", self.settings);
         let mut last = String::new();
+        let mut logged = Vec::new();
         for line in self.events.lines() {
             let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
             let spool = || {
@@ -188,7 +190,7 @@ impl<'a> Transcript<'a> {
                 "client" => {
                     let message = spool();
                     let route = session.from_client(&message, &mut exchange);
-                    let sent = finish(route, &message, Sent::Server);
+                    let sent = finish(route, &message, Sent::Server, &mut logged);
                     if matches!(sent, Sent::Client(_)) {
                         session.responded(&mut exchange);
                     }
@@ -197,7 +199,7 @@ impl<'a> Transcript<'a> {
                 "server" => {
                     let message = spool();
                     let route = session.from_server(&message, &exchange);
-                    vec![finish(route, &message, Sent::Client)]
+                    vec![finish(route, &message, Sent::Client, &mut logged)]
                 }
                 "http" => {
                     exchange = http(rest);
@@ -214,6 +216,10 @@ impl<'a> Transcript<'a> {
                 }
                 "has" | "lacks" => {
                     assert_eq!(last.contains(rest), word == "has", "{line}\n{last}");
+                    Vec::new()
+                }
+                "logs" => {
+                    assert!(logged.iter().any(|line| line == rest), "{line}\n{logged:?}");
                     Vec::new()
                 }
                 "->" | "<-" | "reject" | "drop" => continue,
@@ -242,7 +248,14 @@ impl<'a> Transcript<'a> {
     }
 }
 
-fn finish(route: Route, message: &Spool, on: impl Fn(String) -> Sent) -> Sent {
+/// Does the work for a message, and writes the tools and outcomes of the log.
+fn finish(
+    route: Route,
+    message: &Spool,
+    on: impl Fn(String) -> Sent,
+    logged: &mut Vec<String>,
+) -> Sent {
+    logged.clear();
     let text = |spool: &Spool| {
         String::from_utf8(spool.to_vec(0..spool.len(), usize::MAX).unwrap()).unwrap()
     };
@@ -256,6 +269,7 @@ fn finish(route: Route, message: &Spool, on: impl Fn(String) -> Sent) -> Sent {
             for record in &outcome.records {
                 let line = format!("{record:?}");
                 assert!(!line.contains("CANARY"), "{line}");
+                logged.push(format!("{} {}", record.tool, record.outcome.as_str()));
             }
             match outcome.action {
                 Action::Original => on(text(message)),

@@ -20,7 +20,7 @@ const MOST_CANCELLED: usize = 64;
 pub(crate) struct EarlierResults {
     texts: HashMap<u64, EarlierResult>,
     bytes: usize,
-    /// The number of results so far.
+    /// The number of calls so far.
     count: u64,
     /// Hashes of the ids of cancelled requests, whose results may still be on their way, oldest first.
     cancelled: VecDeque<u64>,
@@ -42,14 +42,13 @@ pub(crate) struct FullText {
 }
 
 impl EarlierResults {
-    /// Counts a result that is not compared with others.
+    /// Counts a call, also one whose result is not compared with others, or that is refused.
     pub(crate) fn count(&mut self) {
         self.count += 1;
     }
 
-    /// Counts a result. Returns the text of the last full result of the same call, and how many results ago it was.
-    pub(crate) fn next(&mut self, key: u64) -> Option<(Arc<str>, u64)> {
-        self.count();
+    /// Returns the text of the last full result of the same call, and how many calls ago it was.
+    pub(crate) fn earlier(&self, key: u64) -> Option<(Arc<str>, u64)> {
         let earlier = self.texts.get(&key)?;
         Some((Arc::clone(&earlier.text), self.count - earlier.number))
     }
@@ -121,11 +120,11 @@ mod tests {
         results.keep(&full(1), &id(1));
         results.keep(&full(2), &id(2));
         results.cancel(&id(1));
-        assert!(results.next(1).is_none() && results.next(2).is_some());
+        assert!(results.earlier(1).is_none() && results.earlier(2).is_some());
         // The result comes after the cancellation.
         results.cancel(&id(3));
         results.keep(&full(3), &id(3));
-        assert!(results.next(3).is_none());
+        assert!(results.earlier(3).is_none());
         for number in 4..1000 {
             results.cancel(&id(number));
         }
@@ -137,15 +136,16 @@ mod tests {
         let mut results = EarlierResults::default();
         let long = "x".repeat(LONGEST_TEXT);
         for key in 0..17 {
-            assert!(results.next(key).is_none());
+            results.count();
+            assert!(results.earlier(key).is_none());
             results.keep(&FullText { key, text: long.clone() }, &id(key));
         }
-        assert!(results.next(0).is_none(), "16 texts have 4 MiB");
-        assert_eq!(results.next(1).map(|(_, age)| age), Some(17));
+        assert!(results.earlier(0).is_none(), "16 texts have 4 MiB");
+        assert_eq!(results.earlier(1).map(|(_, age)| age), Some(15));
         results.keep(&FullText { key: 2, text: format!("{long}x") }, &id(2));
-        assert!(results.next(2).is_none(), "too long");
+        assert!(results.earlier(2).is_none(), "too long");
         results.forget(3);
         results.forget(3);
-        assert!(results.next(3).is_none());
+        assert!(results.earlier(3).is_none());
     }
 }

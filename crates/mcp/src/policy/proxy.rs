@@ -286,7 +286,7 @@ impl Proxy {
         self.options.servers.handle_use(self.server().as_deref())
     }
 
-    /// Returns how many results ago an earlier result may be of which a new one only says what has changed. 0: results are sent in
+    /// Returns how many calls ago an earlier result may be of which a new one only says what has changed. 0: results are sent in
     /// full. Without a store, nothing could be fetched.
     pub(crate) fn delta_calls(&self) -> u64 {
         match self.has_retrieval() {

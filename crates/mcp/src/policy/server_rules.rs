@@ -163,7 +163,7 @@ impl ServerRules {
         layers.find_map(ServerSettings::notices).is_some_and(|rules| rules.pass(tool))
     }
 
-    /// Returns how many results ago an earlier result may be of which a new one only says what has changed. 0: results are sent in
+    /// Returns how many calls ago an earlier result may be of which a new one only says what has changed. 0: results are sent in
     /// full.
     pub(crate) fn delta_calls(&self, given: Option<&str>) -> u64 {
         let mut layers = self.layers(self.name(given)).filter(|_| self.saves);

@@ -15,7 +15,7 @@ pub(crate) struct ToolCall {
     pub(crate) options: CallOptions,
     /// The words of the arguments: passages of a text that have them are kept first.
     pub(crate) query: Query,
-    /// A hash of the tool and the arguments, and how many results ago the result of the same call may be of which this one only
+    /// A hash of the tool and the arguments, and how many calls ago the result of the same call may be of which this one only
     /// says what has changed.
     pub(crate) delta: Option<(u64, u64)>,
     /// The schema that clients know of the result.

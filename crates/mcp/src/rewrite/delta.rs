@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! [tamis: new result of list_issues, which ran just now. 412 of its 415 items are as in the full result of the same call, 2
-//! results ago; a JSON Patch (RFC 6902) of that result follows; tamis_retrieve(handle="tm_…") returns all of it]
+//! calls ago; a JSON Patch (RFC 6902) of that result follows; tamis_retrieve(handle="tm_…") returns all of it]
 //! [{"op":"replace","path":"/7/state","value":"closed"}]
 //! ```
 //!
@@ -77,23 +77,15 @@ pub(super) fn compare(
     let result = if is_cut { None } else { text_of(message, range) };
     let Some(mut earlier) = context.memory.earlier() else { return NOTHING };
     let Some(result) = result else {
-        _ = earlier.next(key);
         earlier.forget(key);
         return NOTHING;
     };
-    let base = earlier.next(key).filter(|(_, age)| *age <= most_age);
+    let base = earlier.earlier(key).filter(|(_, age)| *age <= most_age);
     // Comparing takes time, and the session goes on.
     drop(earlier);
     match base.and_then(|(base, age)| shorter(&base, age, &result, call, context)) {
         Some(delta) => Compared::Shorter(delta),
         None => Compared::Full(Some(FullText { key, text: result.text })),
-    }
-}
-
-/// Counts a result that is not compared with others.
-pub(super) fn count(context: &Context) {
-    if let Some(mut earlier) = context.memory.earlier() {
-        earlier.count();
     }
 }
 
@@ -165,7 +157,7 @@ struct Changes {
 fn header(tool: &str, changes: &Changes, age: u64, handle: &str) -> String {
     let Changes { unit, unchanged, of, form, text } = changes;
     let tool = text::short(tool, 128);
-    let ago = if age == 1 { "the result before".to_owned() } else { format!("{age} results ago") };
+    let ago = if age == 1 { "one call ago".to_owned() } else { format!("{age} calls ago") };
     let fetch = format!("tamis_retrieve(handle=\"{handle}\") returns all of it");
     if text.is_empty() {
         return format!(

@@ -381,6 +381,11 @@ impl Task {
                 splice.write(message, span, &nothing, out)?;
                 Ok(Done::Written)
             }
+            Self::Deny { tool, answer } => {
+                record.note_arguments(&tool, CallOutcome::Refused);
+                out.push(&answer)?;
+                Ok(Done::Answered)
+            }
             Self::Ping => {
                 let head = br#"{"jsonrpc":"2.0","id":"#;
                 out.push(&[head.as_slice(), &context.raw_id, br#","method":"ping"}"#].concat())?;
@@ -390,7 +395,6 @@ impl Task {
                 record.is_wanted = true;
                 record.outcome = CallOutcome::Retrieved;
                 retrieve::TOOL.clone_into(&mut record.tool);
-                delta::count(context);
                 retrieve::answer(context, &arguments, out)?;
                 Ok(if is_answer { Done::Answered } else { Done::Written })
             }
@@ -428,10 +432,7 @@ impl Task {
                     return Err(Failure::UNKNOWN_FORM);
                 }
                 let mut rewritten = match result {
-                    Some(found) => {
-                        delta::count(context);
-                        result::rewrite(message, &found.span, &call, context, record)?
-                    }
+                    Some(found) => result::rewrite(message, &found.span, &call, context, record)?,
                     None => Rewritten::nothing(),
                 };
                 record.redacted = std::mem::take(&mut rewritten.redacted);

@@ -104,6 +104,8 @@ pub(crate) enum Task {
         values: Splice,
         check: Option<ArgumentCheck>,
     },
+    /// Send the error for an unknown tool, because clients may not call this one.
+    Deny { tool: String, answer: Vec<u8> },
     /// Read from the store.
     Retrieve {
         arguments: Vec<u8>,

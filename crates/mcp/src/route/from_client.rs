@@ -138,7 +138,16 @@ impl Session {
         }
         let asked = match self.expected(message, parts, &method, exchange, in_batch) {
             Ok(asked) => asked,
-            Err((code, why)) => return Step::Answer(reply::error(Some(&raw), code, &why)),
+            Err((code, why)) => {
+                let answer = reply::error(Some(&raw), code, &why);
+                let tool =
+                    parts.text(message, MessagePart::Name).filter(|_| method == "tools/call");
+                let Some(tool) = tool.filter(|tool| !in_batch && !self.proxy.allows(tool)) else {
+                    return Step::Answer(answer);
+                };
+                let task = Task::Deny { tool, answer };
+                return self.work(span, task, exchange, raw.into(), is_modern, None);
+            }
         };
         if let Expected::Retrieved { arguments } = &asked.expected
             && !in_batch
@@ -194,6 +203,11 @@ impl Session {
     ) -> Result<RequestedCall, Refusal> {
         let is_modern = parts.has(MessagePart::Version);
         let memory = self.memory(exchange, is_modern);
+        if matches!(method, "tools/call" | "tasks/result" | "tasks/get")
+            && let Some(mut earlier) = memory.earlier()
+        {
+            earlier.count();
+        }
         Ok(match method {
             "initialize" | "server/discover" => Expected::Greeting.into(),
             "tools/list" => {
