@@ -68,6 +68,9 @@ impl ResultRewrite<'_> {
                         splice.replace(inner, piece);
                     }
                 }
+                BlockText::Image(image) => {
+                    splice.replace(block.element.span.clone(), Piece::Bytes(image.block()));
+                }
                 BlockText::Withheld => {
                     let sentence = text::quoted(MESSAGE_WITHHELD).into_bytes();
                     splice.replace(found.span.clone(), Piece::Bytes(sentence));
@@ -81,11 +84,18 @@ impl ResultRewrite<'_> {
         let mut added: Vec<Vec<u8>> = Vec::new();
         if self.shows_images() {
             let structured = self.parts.last(ResultPart::Structured);
-            let mut images = Vec::new();
-            for found in self.blocks.iter().filter_map(|block| block.text).chain(structured) {
+            let shown = |text: &Option<BlockText>| match text {
+                Some(BlockText::Image(image)) => Some(Image::clone(image)),
+                _ => None,
+            };
+            let mut images: Vec<Image> = texts.iter().filter_map(shown).collect();
+            let in_place = images.len();
+            let searched = self.blocks.iter().zip(&texts);
+            let searched = searched.filter(|(_, text)| shown(text).is_none());
+            for found in searched.filter_map(|(block, _)| block.text).chain(structured) {
                 images::find(self.message, &found.span, &mut images)?;
             }
-            added.extend(images.iter().map(Image::block));
+            added.extend(images.iter().skip(in_place).map(Image::block));
         }
         let structured = match typed {
             Some(typed) => {

@@ -17,6 +17,7 @@ use tamis::{CallOptions, Limits, Sink};
 use tamis_text::cut::Query;
 
 use super::data_urls::DataUrls;
+use super::images::Image;
 use super::replaced::Replaced;
 use super::run::{self, JsonRun, RunError, Source, Texts};
 use super::text_cut::{TextCut, TextCutReport, TextRoom};
@@ -40,6 +41,8 @@ pub(crate) enum BlockText {
     Json(Box<JsonRun>),
     /// It was another text; the range in the scratch spool has its new characters.
     Text(Range<u64>, TextCutReport),
+    /// It was an image, which takes the place of the block.
+    Image(Box<Image>),
     /// A sentence takes its place, because the message of the failed call is withheld.
     Withheld,
     /// The block is dropped.
@@ -55,7 +58,7 @@ impl BlockText {
         match self {
             Self::Json(run) => Some(&run.redacted),
             Self::Text(_, report) => Some(&report.redacted),
-            Self::Same | Self::Withheld | Self::Dropped { .. } => None,
+            Self::Same | Self::Image(_) | Self::Withheld | Self::Dropped { .. } => None,
         }
     }
 
@@ -64,7 +67,7 @@ impl BlockText {
         match self {
             Self::Json(run) => Some(Piece::Quoted(run.output.clone())),
             Self::Text(range, _) => Some(Piece::Quoted(range.clone())),
-            Self::Same | Self::Withheld | Self::Dropped { .. } => None,
+            Self::Same | Self::Image(_) | Self::Withheld | Self::Dropped { .. } => None,
         }
     }
 }
@@ -308,10 +311,20 @@ impl BlockContext<'_> {
                 bytes_in = report.bytes_in;
             }
         }
-        changed |= shown.end();
+        let url_bytes = shown.end();
+        changed |= url_bytes > 0;
         let report = cut.end();
-        let bytes = report.bytes.max(bytes_in);
+        let bytes = (report.bytes + url_bytes).max(bytes_in);
         let marked = marked || report.marked;
-        Ok(TextCutReport { marked, filtered_out, lines_in, bytes, changed, redacted, ..report })
+        Ok(TextCutReport {
+            url_bytes,
+            marked,
+            filtered_out,
+            lines_in,
+            bytes,
+            changed,
+            redacted,
+            ..report
+        })
     }
 }

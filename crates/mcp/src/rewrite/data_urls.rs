@@ -18,11 +18,11 @@ impl<'a, S: Sink> DataUrls<'a, S> {
         Self { out, urls: is_on.then(|| data_urls::DataUrls::new(LONGEST)) }
     }
 
-    /// Ends the text. Returns whether a URL was replaced.
-    pub(super) fn end(self) -> bool {
-        let Some(mut urls) = self.urls else { return false };
+    /// Ends the text. Returns the bytes of data in the URLs that were replaced.
+    pub(super) fn end(self) -> u64 {
+        let Some(mut urls) = self.urls else { return 0 };
         urls.end(&[], self.out);
-        urls.replaced() > 0
+        urls.replaced_characters()
     }
 }
 

@@ -11,6 +11,7 @@
 //! | WebP | its RIFF header has the length of the file | RFC 9649, 2.3 |
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -27,7 +28,7 @@ const SHORTEST: usize = 1 << 10;
 const LARGEST: usize = 3_932_160;
 const LONGEST_SIDE: u64 = 8_000;
 /// The most images of one result.
-const MOST: usize = 20;
+pub(super) const MOST: usize = 20;
 /// The largest result that is searched.
 const MOST_SEARCHED: usize = 32 << 20;
 
@@ -43,9 +44,10 @@ const FORMATS: [(&str, &str); 4] = [
 ];
 
 /// An image in base64.
-pub(super) struct Image {
+#[derive(Clone, Debug)]
+pub(crate) struct Image {
     media_type: &'static str,
-    data: String,
+    data: Arc<str>,
 }
 
 impl Image {
@@ -84,7 +86,7 @@ pub(super) fn find(
     places.dedup();
     let mut searched = 0;
     for (at, format) in places {
-        if images.len() == MOST {
+        if images.len() >= MOST {
             break;
         }
         // A place inside a string that was read already.
@@ -94,18 +96,18 @@ pub(super) fn find(
         let Some((data, end)) = string_at(&text, at) else { continue };
         searched = end;
         let media_type = FORMATS.get(format).map_or("", |(_, media_type)| media_type);
-        if is_image(&data, media_type) && !images.iter().any(|known| known.data == data) {
-            images.push(Image { media_type, data });
+        if is_image(&data, media_type) && !images.iter().any(|known| *known.data == *data) {
+            images.push(Image { media_type, data: data.into() });
         }
     }
     Ok(())
 }
 
-/// Returns whether the text of a block is an image.
-pub(super) fn is_text(texts: &Texts<'_>, found: &Found) -> Result<bool, Failure> {
+/// Returns the image that the text of a block is.
+pub(super) fn of_text(texts: &Texts<'_>, found: &Found) -> Result<Option<Image>, Failure> {
     let length = found.span.end.saturating_sub(found.span.start);
     if length < SHORTEST as u64 || length > (LARGEST * 2) as u64 {
-        return Ok(false);
+        return Ok(None);
     }
     // The first characters nearly always decide.
     let first = texts.message.to_vec(found.span.start + 1..found.span.start + 12, 12)?;
@@ -113,29 +115,31 @@ pub(super) fn is_text(texts: &Texts<'_>, found: &Found) -> Result<bool, Failure>
         let start = start.as_bytes();
         first.starts_with(start.get(..3).unwrap_or_default())
     };
-    if !starts("data:image/") && !FORMATS.iter().any(|(format, _)| starts(format)) {
-        return Ok(false);
+    let is_space = first.first().is_some_and(|byte| matches!(byte, b' ' | b'\\'));
+    if !is_space && !starts("data:image/") && !FORMATS.iter().any(|(format, _)| starts(format)) {
+        return Ok(None);
     }
     let mut text = Vec::new();
     let read = run::read(texts, &Source::characters(found), |chunk| {
         text.extend_from_slice(chunk);
         Ok(())
     });
-    Ok(read.is_ok() && is_one(&text))
+    Ok(read.ok().and_then(|()| one(&text)))
 }
 
-/// Returns whether a text is an image, or a `data:` URL of one.
-pub(super) fn is_one(text: &[u8]) -> bool {
+/// Returns the image that a text is, or that it is a `data:` URL of, without white space around it.
+fn one(text: &[u8]) -> Option<Image> {
+    let text = text.trim_ascii();
     let data = match text.strip_prefix(b"data:image/") {
         Some(url) => match memmem::find(url.get(..64.min(url.len())).unwrap_or_default(), BASE64) {
             Some(at) => url.get(at + BASE64.len()..).unwrap_or_default(),
-            None => return false,
+            None => return None,
         },
         None => text,
     };
-    let Ok(data) = std::str::from_utf8(data) else { return false };
-    let data = data.trim();
-    FORMATS.iter().any(|(first, media_type)| data.starts_with(first) && is_image(data, media_type))
+    let data = std::str::from_utf8(data).ok()?;
+    let (_, media_type) = *FORMATS.iter().find(|(first, _)| data.starts_with(first))?;
+    is_image(data, media_type).then(|| Image { media_type, data: data.into() })
 }
 
 /// Returns the base64 that begins at a byte, without escapes, if it is the whole content of a string or follows the header of a
@@ -267,7 +271,7 @@ mod tests {
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
 
-    use super::{Image, find, is_one};
+    use super::{Image, find, one};
     use crate::spool::Spool;
 
     /// Returns a file of each format with sides of 3 and 5 pixels, whose picture is not looked at.
@@ -309,8 +313,9 @@ mod tests {
     fn whole_images_are_found_in_strings() {
         for format in ["png", "jpeg", "gif", "webp"] {
             let data = STANDARD.encode(file(format));
-            assert!(is_one(data.as_bytes()), "{format}");
-            assert!(is_one(format!("data:image/{format};base64,{data}").as_bytes()), "{format}");
+            for text in [data.clone(), format!(" data:image/{format};base64,{data}\n")] {
+                assert_eq!(&*one(text.as_bytes()).unwrap().data, data, "{format}");
+            }
             for text in [
                 format!("{{\"shot\":\"{data}\"}}"),
                 format!("{{\"shot\":\"data:image/{format};base64,{data}\",\"again\":\"{data}\"}}"),
@@ -319,7 +324,7 @@ mod tests {
             ] {
                 let found = found(&text);
                 assert_eq!(found.len(), 1, "{format}");
-                assert_eq!(found[0].data, data, "{format}");
+                assert_eq!(&*found[0].data, data, "{format}");
                 assert_eq!(found[0].media_type, format!("image/{format}"));
             }
         }

@@ -118,7 +118,7 @@ impl Comparison<'_> {
             BlockText::Json(run) => self.cuts_json(&Source::characters(found), run),
             BlockText::Text(_, report) => report.is_cut(),
             BlockText::Dropped { is_cut } => *is_cut,
-            BlockText::Same | BlockText::Withheld => false,
+            BlockText::Same | BlockText::Image(_) | BlockText::Withheld => false,
         }
     }
 
@@ -141,7 +141,9 @@ impl Comparison<'_> {
             BlockText::Dropped { .. } => {
                 Omission { place: ShortPointer::of(place), ..Omission::of_values(length, 0) }
             }
-            BlockText::Same | BlockText::Withheld => Omission::of_values(length, length),
+            BlockText::Same | BlockText::Image(_) | BlockText::Withheld => {
+                Omission::of_values(length, length)
+            }
         }
     }
 

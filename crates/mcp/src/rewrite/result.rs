@@ -473,6 +473,7 @@ impl ResultRewrite<'_> {
         let mut room = self.context.limit(self.filter, &self.options).or(self.cap);
         let mut budget = TextBudget::of(self.filter, &self.options);
         let mut texts = Vec::with_capacity(self.blocks.len());
+        let mut images = 0;
         for block in self.blocks {
             // Rules cannot read text in Base64. It is treated as text that they do not cover.
             if block.hides_text && (!self.filter.keeps_text || self.filter.redacts.is_some()) {
@@ -498,11 +499,14 @@ impl ResultRewrite<'_> {
                 query: self.query,
             };
             let before = scratch.len();
-            // It becomes a block of its own.
-            let is_image = self.shows_images() && images::is_text(self.texts, found)?;
-            let text = match is_image {
-                true => BlockText::Dropped { is_cut: false },
-                false => context.filter(self.texts, found, scratch)?,
+            let image = match self.shows_images() && images < images::MOST {
+                true => images::of_text(self.texts, found)?,
+                false => None,
+            };
+            images += usize::from(image.is_some());
+            let text = match image {
+                Some(image) => BlockText::Image(Box::new(image)),
+                None => context.filter(self.texts, found, scratch)?,
             };
             let length = match &text {
                 BlockText::Same => found.span.end - found.span.start,

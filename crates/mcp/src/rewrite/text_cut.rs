@@ -86,6 +86,8 @@ pub(crate) struct TextCutReport {
     /// Number of lines that a filter left out before, and of those that it read. Lines that report this do not count.
     pub(crate) filtered_out: u64,
     pub(crate) lines_in: u64,
+    /// Number of bytes of data in `data:` URLs that were left out before.
+    pub(crate) url_bytes: u64,
     /// Whether a filter changed the text before, so that its bytes are not those of the stored text.
     pub(crate) changed: bool,
     /// The credentials and other values that were replaced before. The stored text lacks them as well.
@@ -97,7 +99,7 @@ pub(crate) struct TextCutReport {
 impl TextCutReport {
     /// Returns whether anything was left out.
     pub(crate) fn is_cut(&self) -> bool {
-        self.left_out > 0 || self.filtered_out > 0
+        self.left_out > 0 || self.filtered_out > 0 || self.url_bytes > 0
     }
 }
 

@@ -208,7 +208,7 @@ impl TypedContent {
     fn push_texts(&mut self, blocks: &[Block<'_>], texts: &[Option<BlockText>]) {
         for (block, text) in blocks.iter().zip(texts) {
             let (Some(found), Some(text)) = (block.text, text) else { continue };
-            if matches!(text, BlockText::Dropped { .. }) {
+            if matches!(text, BlockText::Dropped { .. } | BlockText::Image(_)) {
                 continue;
             }
             if self.pieces.len() > 1 {

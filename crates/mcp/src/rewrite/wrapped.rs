@@ -65,9 +65,10 @@ impl ResultRewrite<'_> {
         Ok(Some(Wrapped { found, string, is_file }))
     }
 
-    /// Whether `structuredContent` is removed, with the text or because the filter asks for it.
+    /// Whether `structuredContent` is removed: with the text, for an image, or because the filter asks for it.
     pub(crate) fn drops_wrapped(&self, text: &BlockText) -> bool {
-        self.filter.structured == Structured::Drop || matches!(text, BlockText::Dropped { .. })
+        self.filter.structured == Structured::Drop
+            || matches!(text, BlockText::Dropped { .. } | BlockText::Image(_))
     }
 
     /// Whether the block is dropped, because the client shows only `structuredContent`.
