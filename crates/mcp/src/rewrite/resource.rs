@@ -171,7 +171,7 @@ impl<'a> NewContents<'a> {
                 let sentence = text::quoted(MESSAGE_WITHHELD).into_bytes();
                 self.splice.replace(found.span.clone(), Piece::Bytes(sentence));
             }
-            // Contents of a resource are no blocks, so that images in them stay text.
+            // Images in the contents of a resource stay text.
             BlockText::Same | BlockText::Image(_) => {}
         }
     }
