@@ -496,7 +496,7 @@ impl<'a> Sessions<'a> {
     /// Returns whether a result reads an earlier one again.
     fn is_read_back(&self, result: &ToolResult) -> bool {
         let text = &result.call.text;
-        if text.contains("tamis recall ") || result.call.tool.ends_with("tamis_retrieve") {
+        if text.contains("tamis recall ") || result.call.tool.contains("tamis_retrieve") {
             return true;
         }
         let mut is_kept = false;

@@ -186,6 +186,13 @@ impl OmissionNotice {
         self
     }
 
+    /// Sets the tool that returns what was left out, [`TOOL`](Self::TOOL) by default.
+    #[must_use]
+    pub fn with_tool(mut self, tool: &'static str) -> Self {
+        self.tool = tool;
+        self
+    }
+
     /// Returns the range to fetch, as a window takes it: `25-49`. If it is known what is left out, it is all of that for
     /// lines, and for items at most 50 from the first one on, those between them that are shown included. Otherwise it
     /// follows what is shown and is as long, but at least 10 and at most 50. `None` if nothing follows, or if it is not

@@ -88,8 +88,12 @@ fn cleaned(settings: &HookSettings, tool: &str, result: &[u8]) -> McpResult {
 /// Returns whether a proxy has shortened the result: it names the tool that fetches the rest. A server that imitates it
 /// only keeps its own result long.
 fn is_shortened(result: &[u8]) -> bool {
-    let call = OmissionNotice::TOOL.to_owned() + r#"(handle=\"tm_"#;
-    std::str::from_utf8(result).is_ok_and(|text| text.contains(&call))
+    let Ok(text) = std::str::from_utf8(result) else { return false };
+    // Behind another proxy, the name of the tool has a number after it.
+    text.split(OmissionNotice::TOOL).skip(1).any(|rest| {
+        let rest = rest.trim_start_matches(|it: char| it == '_' || it.is_ascii_digit());
+        rest.starts_with(r#"(handle=\"tm_"#)
+    })
 }
 
 /// Returns the sentence that replaces an output which must not pass.

@@ -16,6 +16,7 @@ pub(crate) mod earlier_results;
 pub(crate) mod failure;
 pub(crate) mod memory;
 pub(crate) mod proxy;
+pub(crate) mod retrieval;
 pub(crate) mod server_rules;
 pub(crate) mod tool_call;
 

@@ -6,10 +6,11 @@ use std::hash::BuildHasher as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sha2::{Digest as _, Sha256};
-use tamis_store::Store;
+use tamis_store::{OmissionNotice, Store};
 
 use super::clients::{self, ClientReads};
 use super::memory::Memory;
+use super::retrieval::InnerTools;
 use super::server_rules::ServerRules;
 use super::tool_call::ListedSchema;
 use crate::jsonrpc::text;
@@ -212,6 +213,7 @@ pub struct Proxy {
     own_parameters: Mutex<HashMap<String, OwnParameters>>,
     /// The input schemas of tools, if calls may use handles.
     schemas: Mutex<InputSchemas>,
+    pub(crate) inner_tools: InnerTools,
     /// The tasks and resources of clients without sessions.
     pub(crate) memory: Arc<Memory>,
     pub(crate) may_remove_for_safety: bool,
@@ -224,8 +226,16 @@ impl Proxy {
         let memory = Arc::new(Memory::new(options.limits.remembered));
         let may_remove_for_safety = options.rules.may_remove_for_safety();
         let (server, own_parameters) = (Mutex::default(), Mutex::default());
-        let schemas = Mutex::default();
-        Arc::new(Self { options, server, own_parameters, schemas, memory, may_remove_for_safety })
+        let (schemas, inner_tools) = Default::default();
+        Arc::new(Self {
+            options,
+            server,
+            own_parameters,
+            schemas,
+            inner_tools,
+            memory,
+            may_remove_for_safety,
+        })
     }
 
     /// Returns the bounds of messages and tables.
@@ -360,6 +370,12 @@ impl Proxy {
         self.options.store.is_some() && !self.options.is_retrieved_elsewhere
     }
 
+    /// Returns the name of this tool, also if another server has it. It has a number if the server is a proxy with such a tool.
+    pub(crate) fn retrieval_tool(&self) -> &'static str {
+        let own = self.inner_tools.own_name().filter(|_| self.has_retrieval());
+        own.unwrap_or(OmissionNotice::TOOL)
+    }
+
     pub(crate) fn store(&self) -> Option<&Store> {
         self.options.store.as_ref()
     }
@@ -378,6 +394,10 @@ impl Proxy {
     /// nothing.
     pub(crate) fn filter(&self, tool: &str) -> Option<Arc<ToolFilter>> {
         let filter = self.untyped_filter(tool)?;
+        // What another proxy has stored is sent as it is, unless a rule removes for safety.
+        if self.inner_tools.has(tool) && !filter.removes_for_safety {
+            return None;
+        }
         let listed = self.listed_schema(tool, &filter);
         let is_servers = matches!(listed, ListedSchema::Servers { .. });
         let lossless = self.lossless().filter(|_| is_servers && !filter.is_of_user());

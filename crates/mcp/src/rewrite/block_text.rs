@@ -25,6 +25,7 @@ use super::typed;
 use crate::jsonrpc::find::Found;
 use crate::jsonrpc::splice::Piece;
 use crate::policy::failure::Failure;
+use crate::policy::proxy::Proxy;
 use crate::policy::tool_call::ListedSchema;
 use crate::rules::ToolFilter;
 use crate::spool::Spool;
@@ -129,6 +130,7 @@ pub(crate) struct BlockContext<'a> {
     pub(crate) budget: Option<TextBudget>,
     /// The words of the call.
     pub(crate) query: &'a Query,
+    pub(crate) proxy: &'a Proxy,
 }
 
 impl BlockContext<'_> {
@@ -140,6 +142,9 @@ impl BlockContext<'_> {
         scratch: &mut Spool,
     ) -> Result<BlockText, Failure> {
         let source = Source::characters(text);
+        if !self.filter.removes_for_safety && self.is_inner_notice(texts, &source)? {
+            return Ok(BlockText::Same);
+        }
         if self.room.is_some_and(|room| room < LEAST_ROOM && room < source.len()) {
             return Ok(BlockText::Dropped { is_cut: true });
         }
@@ -244,6 +249,19 @@ impl BlockContext<'_> {
             Err(RunError::NotJson) => Err(Failure::TEXT),
             Err(RunError::Failed(failure)) => Err(failure),
         }
+    }
+
+    /// Returns whether the text is the notice of a proxy between this one and the server, whose handle that one knows.
+    fn is_inner_notice(&self, texts: &Texts<'_>, source: &Source) -> Result<bool, Failure> {
+        if !self.proxy.inner_tools.may_have_written(source.len()) {
+            return Ok(false);
+        }
+        let mut text = Vec::new();
+        let read = run::read(texts, source, |chunk| {
+            text.extend_from_slice(chunk);
+            Ok(())
+        });
+        Ok(read.is_ok() && self.proxy.inner_tools.has_written(&text))
     }
 
     /// Applies the text filter and the limit.

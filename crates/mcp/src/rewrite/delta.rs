@@ -97,13 +97,15 @@ fn shorter(
     call: &ToolCall,
     context: &Context,
 ) -> Option<Delta> {
+    let fetcher = context.proxy.retrieval_tool();
     let fits = |changes: &Changes| {
-        let length = header(&call.tool, changes, age, LIKE_A_HANDLE).len() + changes.text.len();
+        let length =
+            header(&call.tool, changes, age, LIKE_A_HANDLE, fetcher).len() + changes.text.len();
         length * 10 < result.text.len() * 4 && length + LEAST_SAVED <= result.text.len()
     };
     let changes = changes(base, &result.text).filter(fits)?;
     let handle = stored(&result.text, call, context)?;
-    let delta = header(&call.tool, &changes, age, &handle) + &changes.text;
+    let delta = header(&call.tool, &changes, age, &handle, fetcher) + &changes.text;
     let mut splice = Splice::default();
     splice.replace(result.span.clone(), Piece::Bytes(text::quoted(&delta).into_bytes()));
     Some(Delta { splice, handle })
@@ -154,11 +156,11 @@ struct Changes {
     form: &'static str,
 }
 
-fn header(tool: &str, changes: &Changes, age: u64, handle: &str) -> String {
+fn header(tool: &str, changes: &Changes, age: u64, handle: &str, fetcher: &str) -> String {
     let Changes { unit, unchanged, of, form, text } = changes;
     let tool = text::short(tool, 128);
     let ago = if age == 1 { "one call ago".to_owned() } else { format!("{age} calls ago") };
-    let fetch = format!("tamis_retrieve(handle=\"{handle}\") returns all of it");
+    let fetch = format!("{fetcher}(handle=\"{handle}\") returns all of it");
     if text.is_empty() {
         return format!(
             "[tamis: new result of {tool}, which ran just now. All of its {of} {unit} are as in the full result of the same \
@@ -342,7 +344,8 @@ mod tests {
         let same = changes(old, old).unwrap();
         assert_eq!((same.text.as_str(), same.unchanged), ("", 3));
         assert!(
-            header("t", &same, 1, "tm_x").contains("All of its 3 items are as in the full result")
+            header("t", &same, 1, "tm_x", "tamis_retrieve")
+                .contains("All of its 3 items are as in the full result")
         );
         assert!(changes(old, "text").is_none());
     }

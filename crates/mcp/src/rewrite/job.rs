@@ -394,15 +394,16 @@ impl Task {
             Self::Retrieve { arguments, is_answer } => {
                 record.is_wanted = true;
                 record.outcome = CallOutcome::Retrieved;
-                retrieve::TOOL.clone_into(&mut record.tool);
+                context.proxy.retrieval_tool().clone_into(&mut record.tool);
                 retrieve::answer(context, &arguments, out)?;
                 Ok(if is_answer { Done::Answered } else { Done::Written })
             }
-            Self::Listing { result, offers_retrieval } => {
+            Self::Listing { result, is_first, offers_retrieval } => {
                 let splice = listing::rewrite(
                     message,
                     result,
                     &context.proxy,
+                    is_first,
                     offers_retrieval,
                     &mut record.listed,
                 )?;

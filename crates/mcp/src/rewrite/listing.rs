@@ -23,11 +23,13 @@ const MOST_LISTED: usize = 1_000;
 /// The longest input schema that is remembered.
 const LONGEST_SCHEMA: usize = 1 << 20;
 
-/// Returns the replacements in a result of `tools/list`. `offers_retrieval`: the page has to list `tamis_retrieve`.
+/// Returns the replacements in a result of `tools/list`. `is_first`: it is the first page. `offers_retrieval`: it has to list
+/// `tamis_retrieve`.
 pub(crate) fn rewrite(
     message: &Spool,
     result: Range<u64>,
     proxy: &Proxy,
+    is_first: bool,
     offers_retrieval: bool,
     listed: &mut Vec<(String, u64)>,
 ) -> Result<Splice, Failure> {
@@ -40,6 +42,11 @@ pub(crate) fn rewrite(
     let hides = proxy.hides_tools();
     if hides && parts.repeats(&[ListPart::Tools]) {
         return Err(Failure::AMBIGUOUS);
+    }
+    if is_first {
+        let names: Vec<String> =
+            parts.all(ListPart::Name).iter().filter_map(|name| short_text(message, name)).collect();
+        proxy.inner_tools.learn(names.iter().map(String::as_str));
     }
     let longest = proxy.longest_description();
     let mut hidden: Vec<&Found> = Vec::new();
@@ -54,9 +61,9 @@ pub(crate) fn rewrite(
             continue;
         }
         let Some(name) = name else { continue };
-        if name == retrieve::TOOL && proxy.has_retrieval() {
+        if name == proxy.retrieval_tool() && proxy.has_retrieval() {
             return Err(Failure(
-                "the server has a tool that is called tamis_retrieve; start the proxy with --store off",
+                "the server has a tool with the name of the proxy's; start the proxy with --store off",
             ));
         }
         proxy.note_listed(&name);
@@ -105,7 +112,10 @@ pub(crate) fn rewrite(
         let (at, comma) = end_of(message, &tools.span)?;
         let is_empty = hidden.len() == parts.all(ListPart::Tool).len();
         let comma = if comma && !is_empty { "," } else { "" };
-        splice.insert(at, format!("{comma}{}", retrieve::DEFINITION).into_bytes());
+        splice.insert(
+            at,
+            format!("{comma}{}", retrieve::definition(proxy.retrieval_tool())).into_bytes(),
+        );
     }
     Ok(splice)
 }
@@ -269,14 +279,14 @@ impl<'a> Members<'a> {
 #[cfg(test)]
 mod tests {
     use super::properties_of;
-    use crate::rewrite::retrieve::DEFINITION;
+    use crate::rewrite::retrieve::definition;
     use crate::rules::Parameters;
 
     #[test]
     fn lists_grow_by_few_tokens() {
         let count = |text: &str| tamis_tokens::token_lengths(text).count();
         let ours = properties_of(Parameters { raw: true, budget: true });
-        for (text, most) in [(DEFINITION, 150), (ours.as_str(), 40)] {
+        for (text, most) in [(definition("tamis_retrieve").as_str(), 150), (ours.as_str(), 40)] {
             let tokens = count(text);
             assert!(tokens <= most, "{tokens} tokens: {text}");
         }

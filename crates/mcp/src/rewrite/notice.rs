@@ -85,6 +85,8 @@ pub(crate) struct Omission {
     pub(crate) bytes_in: u64,
     pub(crate) bytes_out: u64,
     pub(crate) hint: Hint,
+    /// The tool that returns it.
+    pub(crate) tool: &'static str,
 }
 
 /// A JSON Pointer that is short enough for a notice; empty: none.
@@ -126,6 +128,7 @@ impl Omission {
             OmissionNotice::new(self.unit, remedy).with_bytes(self.bytes_in, self.bytes_out);
         let notice = notice.with_pointer(self.place.text()).with_others(self.has_others);
         let notice = if self.has_other_numbers { notice.without_range() } else { notice };
+        let notice = notice.with_tool(self.tool);
         let notice = notice.with_cursor(self.hint.cursor).with_argument(self.hint.argument);
         let notice = match self.shown {
             Some((shown, of)) => notice.with_shown(shown, of),

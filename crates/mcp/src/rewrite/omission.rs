@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use tamis::{BudgetCuts, CutPlace, CutPlaceUnit, PayloadPath, Report};
-use tamis_store::OmittedUnit;
+use tamis_store::{OmissionNotice, OmittedUnit};
 
 use super::block_text::BlockText;
 use super::blocks::Block;
@@ -291,6 +291,7 @@ impl Omission {
             bytes_in,
             bytes_out,
             hint: Hint::default(),
+            tool: OmissionNotice::TOOL,
         }
     }
 

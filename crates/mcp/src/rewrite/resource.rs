@@ -68,6 +68,7 @@ pub(crate) fn rewrite(
             room: left,
             budget,
             query: &call.query,
+            proxy: &context.proxy,
         };
         let before = scratch.len();
         let output = block.filter(&unescaped, found, &mut scratch)?;
@@ -105,6 +106,7 @@ pub(crate) fn rewrite(
         };
         let redacted = redacted.count();
         let to_store = ToStore { result: &result, tool: &call.tool, redacted };
+        let omission = Omission { tool: context.proxy.retrieval_tool(), ..omission };
         (omission, room.store(&unescaped, &to_store, context, filter, &forms))
     });
     add_notices(

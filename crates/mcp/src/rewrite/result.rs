@@ -406,7 +406,8 @@ impl ResultRewrite<'_> {
                 let remedy =
                     room.store(self.texts, &to_store, self.context, self.filter, &self.forms);
                 let hint = self.hint(&omission, &filtered, &scratch)?;
-                Some((Omission { hint, ..omission }, remedy))
+                let tool = self.context.proxy.retrieval_tool();
+                Some((Omission { hint, tool, ..omission }, remedy))
             }
             None => None,
         };
@@ -497,6 +498,7 @@ impl ResultRewrite<'_> {
                 room: room.filter(|_| !self.options.raw() || self.cap.is_some()),
                 budget,
                 query: self.query,
+                proxy: &self.context.proxy,
             };
             let before = scratch.len();
             let image = match self.shows_images() && images < images::MOST {

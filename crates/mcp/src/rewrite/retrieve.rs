@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tamis::Sink;
 use tamis::json::StringEncoder;
-use tamis_store::{OmissionNotice, ReadError, Window, WindowError};
+use tamis_store::{ReadError, Window, WindowError};
 use tamis_store::{Scope, Store, WindowReport};
 
 use super::task::Context;
@@ -13,29 +13,29 @@ use crate::jsonrpc::text;
 use crate::policy::failure::Failure;
 use crate::spool::Spool;
 
-/// The name of the tool.
-pub(crate) const TOOL: &str = OmissionNotice::TOOL;
-
 /// The longest arguments of a call.
 const LONGEST_ARGUMENTS: usize = 64 << 10;
 
-/// The tool as it is listed. It is part of every request of a client, so it says only what a model needs: notices show the
-/// form of a call.
-pub(crate) const DEFINITION: &str = concat!(
-    r#"{"name":"tamis_retrieve","description":"Returns what a notice says was left out of a result.","#,
-    r#""inputSchema":{"type":"object","properties":{"#,
-    r#""handle":{"type":"string"},"#,
-    r#""pointer":{"type":"string"},"#,
-    r#""items":{"type":"string","description":"25-49"},"#,
-    r#""select":{"type":"array","items":{"type":"string"}},"#,
-    r#""lines":{"type":"string"},"#,
-    r#""grep":{"type":"string","description":"regex"},"#,
-    r#""context":{"type":"integer"},"#,
-    r#""offset":{"type":"integer"},"#,
-    r#""limit":{"type":"integer","description":"bytes"}},"#,
-    r#""required":["handle"]},"#,
-    r#""annotations":{"readOnlyHint":true}}"#,
-);
+/// Returns the tool as it is listed. It is part of every request of a client, so it says only what a model needs: notices show
+/// the form of a call.
+pub(crate) fn definition(name: &str) -> String {
+    const REST: &str = concat!(
+        r#"","description":"Returns what a notice says was left out of a result.","#,
+        r#""inputSchema":{"type":"object","properties":{"#,
+        r#""handle":{"type":"string"},"#,
+        r#""pointer":{"type":"string"},"#,
+        r#""items":{"type":"string","description":"25-49"},"#,
+        r#""select":{"type":"array","items":{"type":"string"}},"#,
+        r#""lines":{"type":"string"},"#,
+        r#""grep":{"type":"string","description":"regex"},"#,
+        r#""context":{"type":"integer"},"#,
+        r#""offset":{"type":"integer"},"#,
+        r#""limit":{"type":"integer","description":"bytes"}},"#,
+        r#""required":["handle"]},"#,
+        r#""annotations":{"readOnlyHint":true}}"#,
+    );
+    format!(r#"{{"name":"{name}{REST}"#)
+}
 
 /// Returns the JSON text of the arguments of a call. `None`: they are too long.
 pub(crate) fn arguments(message: &Spool, found: Option<&Found>) -> Option<Vec<u8>> {
@@ -273,12 +273,12 @@ impl<S: Sink> Sink for Lossy<S> {
 mod tests {
     use tamis::Sink;
 
-    use super::{DEFINITION, Lossy, TOOL};
+    use super::{Lossy, definition};
 
     #[test]
     fn the_definition_is_a_tool() {
-        let tool: serde_json::Value = serde_json::from_str(DEFINITION).unwrap();
-        assert_eq!(tool["name"], TOOL);
+        let tool: serde_json::Value = serde_json::from_str(&definition("tamis_retrieve")).unwrap();
+        assert_eq!(tool["name"], "tamis_retrieve");
         assert_eq!(tool["inputSchema"]["type"], "object");
         assert!(tool.get("outputSchema").is_none());
     }

@@ -115,7 +115,7 @@ pub(crate) enum Task {
     /// Send a ping instead of a call of `tamis_retrieve` in a batch.
     Ping,
     /// Rewrite a page of the list of tools.
-    Listing { result: Range<u64>, offers_retrieval: bool },
+    Listing { result: Range<u64>, is_first: bool, offers_retrieval: bool },
     /// Filter the result of a tool.
     Result { call: ToolCall, result: Range<u64> },
     /// Filter the result inside of a task, and withhold its messages.

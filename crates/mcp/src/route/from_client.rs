@@ -222,7 +222,7 @@ impl Session {
                 if tool.len() > LONGEST_TOOL_NAME {
                     return Err(refusal("the name of the tool is too long"));
                 }
-                if tool == retrieve::TOOL && self.proxy.has_retrieval() {
+                if self.proxy.has_retrieval() && tool == self.proxy.retrieval_tool() {
                     let arguments = parts.last(MessagePart::Arguments);
                     return retrieve::arguments(message, arguments)
                         .map(|arguments| Expected::Retrieved { arguments }.into())

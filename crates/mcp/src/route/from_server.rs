@@ -148,7 +148,7 @@ impl Session {
             Expected::Listing { is_first, .. } => {
                 let Some(result) = parts.last(MessagePart::Result) else { return Step::Forward };
                 let offers = is_first && self.proxy.has_retrieval() && !self.has_no_tools;
-                Task::Listing { result: result.span.clone(), offers_retrieval: offers }
+                Task::Listing { result: result.span.clone(), is_first, offers_retrieval: offers }
             }
             Expected::ToolResult(call) | Expected::Task(call) | Expected::Resource(call)
                 if has_both =>

@@ -125,7 +125,7 @@ fn refuse_notices(
     for handle in notices::handles(json)? {
         let is_ours = store
             .describe(&context.scope, &handle)
-            .is_ok_and(|(meta, _)| meta.origin().is_some() && !meta.is_command());
+            .is_ok_and(|(meta, _)| meta.origin() == Some(context.proxy.origin()));
         if is_ours {
             let or = match offers_handles {
                 true => format!(", or send {{\"$tamis\":\"{handle}\"}} in its place"),
@@ -133,7 +133,8 @@ fn refuse_notices(
             };
             return Err(format!(
                 "an argument has a notice where a part of a result was left out; read all of it with \
-                 tamis_retrieve(handle=\"{handle}\") and send the whole text{or}"
+                 {}(handle=\"{handle}\") and send the whole text{or}",
+                context.proxy.retrieval_tool()
             ));
         }
     }
