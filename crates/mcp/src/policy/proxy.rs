@@ -394,7 +394,7 @@ impl Proxy {
     /// nothing.
     pub(crate) fn filter(&self, tool: &str) -> Option<Arc<ToolFilter>> {
         let filter = self.untyped_filter(tool)?;
-        // What another proxy has stored is sent as it is, unless a rule removes for safety.
+        // A result that another proxy has stored is sent as it is, unless a rule removes for safety.
         if self.inner_tools.has(tool) && !filter.removes_for_safety {
             return None;
         }

@@ -44,7 +44,7 @@ impl InnerTools {
         let is_line =
             text.starts_with("[tamis: ") && text.ends_with(']') && !text.contains(['\n', '\r']);
         let names_call = |name: &&str| text.contains(&format!("; {name}(handle=\"tm_"));
-        is_line && text.len() <= LONGEST_NOTICE && self.names().iter().any(|name| names_call(name))
+        is_line && text.len() <= LONGEST_NOTICE && self.names().iter().any(names_call)
     }
 
     /// Returns whether a text of this many bytes may be such a notice.
