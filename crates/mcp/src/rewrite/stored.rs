@@ -126,7 +126,7 @@ pub(crate) enum Room {
 impl Room {
     /// Reserves room for a result of a filter that may cut something. `bytes`: about the size of what is stored.
     pub(crate) fn reserve(context: &Context, filter: &ToolFilter, bytes: u64) -> Self {
-        if filter.keeps_everything || matches!(filter.stored, StoredForm::Nothing) {
+        if matches!(filter.stored, StoredForm::Nothing) {
             return Self::NotStored;
         }
         match context.proxy.store().map(|store| store.reserve_for(&context.scope, bytes)) {

@@ -190,7 +190,8 @@ impl ToolFilter {
             source: RuleSource::Profile,
             programs: vec![Program::compile(&spec)?],
             text: None,
-            stored: if keeps_everything { StoredForm::Nothing } else { StoredForm::Source },
+            // Also if it keeps everything: a result that is longer than clients accept is cut.
+            stored: StoredForm::Source,
             stored_spec: None,
             structured: Structured::Keep,
             keeps_text: true,
