@@ -10,6 +10,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use tamis_store::calls::{OutputKind, ShownBy, ShownWhole};
+
 /// The part of a result that a client shows to the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ClientReads {
@@ -85,10 +87,29 @@ pub(crate) fn limit(name: &str, bytes: u64) -> Option<u64> {
     let known = CLIENTS.iter().find(|client| {
         name.strip_prefix(client.name).is_some_and(|rest| rest.is_empty() || is_edition(rest))
     });
-    known.map(|client| match client.instead_of_preview {
-        Some(limit) if bytes > client.shown_whole => limit,
-        _ => client.shown_whole / 4 * 3,
-    })
+    known.map(|client| limit_of(client, client.shown_whole_here(), bytes))
+}
+
+fn limit_of(client: &Client, shown_whole: u64, bytes: u64) -> u64 {
+    let limit = shown_whole / 4 * 3;
+    match client.instead_of_preview {
+        Some(instead) if bytes > shown_whole => instead.min(limit),
+        _ => limit,
+    }
+}
+
+impl Client {
+    /// Returns the bytes of a result that the client shows whole, by the variables of this process if it has any: a client starts a
+    /// proxy with its own.
+    fn shown_whole_here(&self) -> u64 {
+        if self.name != "claude-code" {
+            return self.shown_whole;
+        }
+        match ShownBy::ClaudeCode.shown_whole_here(OutputKind::McpResult) {
+            ShownWhole::Bytes(most) | ShownWhole::Chars(most) => most,
+            _ => self.shown_whole,
+        }
+    }
 }
 
 /// Returns whether the client with this name shows results to a model. Documents in which shared values are written once are
@@ -132,7 +153,7 @@ impl std::error::Error for UnknownClientReads {}
 
 #[cfg(test)]
 mod tests {
-    use super::{ClientReads, limit, reads, shows_results};
+    use super::{ClientReads, exactly, limit, limit_of, reads, shows_results};
 
     #[test]
     fn a_result_fits_into_what_a_client_shows() {
@@ -148,6 +169,10 @@ mod tests {
         }
         assert_eq!(limit("claude-code", 50_001), Some(8_000));
         assert_eq!(limit("opencode", 500_000), Some(37_500));
+        // The user has set MAX_MCP_OUTPUT_TOKENS to 1,000.
+        let claude = exactly("claude-code").unwrap();
+        assert_eq!(limit_of(claude, 4_000, 3_000), 3_000);
+        assert_eq!(limit_of(claude, 4_000, 100_000), 3_000);
     }
 
     #[test]
