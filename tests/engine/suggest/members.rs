@@ -169,12 +169,13 @@ const WORDS: &[&str] = &[
 ];
 
 /// Whether a member that the catalog keeps counts: it is an identifier, a title, a state, a person, a date or an amount.
-/// Addresses and long texts do not count.
+/// Addresses and long texts do not count, nor do e-mail addresses, which a tight filter never selects.
 pub(super) fn is_compared(path: &str, values: &[&str]) -> bool {
     let most = |test: fn(&str) -> bool| {
         values.iter().filter(|value| test(value)).count() * 2 > values.len()
     };
     if most(|text| text.contains("://"))
+        || most(|text| text.contains('@') && !text.contains(' '))
         || values.iter().filter(|text| text.len() > 300).count() * 5 >= values.len()
     {
         return false;
@@ -184,7 +185,6 @@ pub(super) fn is_compared(path: &str, values: &[&str]) -> bool {
             || text == "false"
             || text.parse::<f64>().is_ok()
             || (text.len() >= 10 && text.get(4..5) == Some("-") && text.get(7..8) == Some("-"))
-            || (text.contains('@') && !text.contains(' '))
     };
     most(is_plain) || WORDS.contains(&last_word(path).as_str())
 }

@@ -18,7 +18,7 @@
 //! # Ok::<(), tamis::Error>(())
 //! ```
 
-// The steps, one file each: `sample` counts (with `shape` and `template`), `root` finds the items, `rank` scores the
+// The steps, one file each: `sample` counts (with `shape`, `template` and `personal`), `root` finds the items, `rank` scores the
 // members (with `names` and `words`), `noise` finds those to omit, `choose` chooses among the others, `sources` writes paths,
 // and `suggestion` writes the manifest.
 
@@ -27,6 +27,7 @@ pub(crate) mod credentials;
 mod drift;
 mod names;
 mod noise;
+mod personal;
 mod rank;
 mod root;
 mod sample;

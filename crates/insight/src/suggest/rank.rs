@@ -45,6 +45,8 @@ pub(super) enum Reason {
     NamesAreData,
     /// A credential or a personal number, which is never selected.
     Credential,
+    /// Personal data, which a tight filter does not select.
+    Personal,
 }
 
 impl Candidate {

@@ -15,6 +15,7 @@ use tamis_json::scan::{Scanner, Window};
 use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 use tamis_text::secrets::SecretFinder;
 
+use super::personal::PersonalFinder;
 use super::shape::{READ, Shape, tenths_of_tokens};
 use super::template::Siblings;
 
@@ -26,6 +27,8 @@ const MAX_DISTINCT: usize = 64;
 
 /// The shortest text in which a credential is looked for.
 const SHORTEST_CREDENTIAL: u64 = 12;
+/// The shortest e-mail address.
+const SHORTEST_PERSONAL: u64 = 6;
 
 /// The longest example that is kept, in characters.
 const EXAMPLE: usize = 60;
@@ -60,6 +63,8 @@ pub(super) struct PathNode {
     distinct: HashSet<u64>,
     /// The scalars that have a credential.
     pub(super) credentials: u64,
+    /// Values with personal data.
+    personal: u64,
     /// A hash of all scalars, in order.
     pub(super) sequence: u64,
     /// The length of the shortest scalar.
@@ -106,6 +111,11 @@ impl PathNode {
     /// Whether many values here are credentials. Texts in which one occurs now and then are not.
     pub(super) fn has_credentials(&self) -> bool {
         self.credentials > 0 && self.credentials * 4 >= self.scalars
+    }
+
+    /// Whether many values here are personal data, as for credentials.
+    pub(super) fn is_personal(&self) -> bool {
+        self.personal > 0 && self.personal * 4 >= self.scalars
     }
 
     /// Returns the child that all elements share.
@@ -176,6 +186,7 @@ impl Samples {
                 scalar_bytes: 0,
                 start: Vec::with_capacity(READ),
                 finder: SecretFinder::new(),
+                personal: PersonalFinder::new(),
             },
             state: ReaderState::Open,
         }
@@ -321,6 +332,7 @@ struct Collector<'a> {
     /// The first bytes of the scalar.
     start: Vec<u8>,
     finder: SecretFinder,
+    personal: PersonalFinder,
 }
 
 impl Collector<'_> {
@@ -390,6 +402,9 @@ impl Collector<'_> {
         }
         if quotes > 0 && len >= SHORTEST_CREDENTIAL && self.finder.finds(text.as_bytes()) {
             node.credentials += 1;
+        }
+        if quotes > 0 && len >= SHORTEST_PERSONAL && self.personal.finds(text.as_bytes()) {
+            node.personal += 1;
         }
         if node.example.is_none() {
             node.example = Some(text.chars().take(EXAMPLE).collect::<String>().into());

@@ -9,7 +9,7 @@ use super::choose::{self, Choice};
 use super::names::MemberKind;
 use super::rank::{Candidate, Reason, candidates};
 use super::root::{self, Payload};
-use super::sample::Samples;
+use super::sample::{PathNode, Samples};
 use super::sources::{Source, excluded, join, path_from, sources};
 use crate::is_hidden;
 
@@ -99,14 +99,21 @@ impl Samples {
         self.suggestion(name, &payload, &candidates, &choice, None)
     }
 
-    /// Suggests a tight filter with this name, which selects members: it aims at 30 % of the tokens.
+    /// Suggests a tight filter with this name, which selects members: it aims at 30 % of the tokens. It selects no personal data.
     ///
     /// The same samples always give the same filter.
     #[must_use]
     pub fn suggest_tight(&self, name: &str) -> Suggestion {
         let payload = self.payload();
-        let candidates = candidates(self, &payload);
-        let choice = choose::tight(self, &payload, &candidates);
+        let mut candidates = candidates(self, &payload);
+        let mut choice = choose::tight(self, &payload, &candidates);
+        for this in &mut candidates {
+            let is_personal = self.node(this.node).is_some_and(PathNode::is_personal);
+            if is_personal && this.reason != Some(Reason::Credential) {
+                this.reason = Some(Reason::Personal);
+                choice.kept.remove(&this.node);
+            }
+        }
         let sources = sources(self, payload.item, &choice.kept);
         self.suggestion(name, &payload, &candidates, &choice, Some(&sources))
     }
@@ -205,6 +212,7 @@ impl Samples {
             Some(Reason::Detail) => "detail".to_owned(),
             Some(Reason::NamesAreData) => "names are data".to_owned(),
             Some(Reason::Credential) => "a credential or a personal number".to_owned(),
+            Some(Reason::Personal) => "personal data".to_owned(),
             None => format!("{}, costs more than it says", this.kind.word()),
         }
     }

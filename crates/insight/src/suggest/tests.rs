@@ -193,6 +193,22 @@ fn credentials_are_never_selected() {
 }
 
 #[test]
+fn a_tight_filter_selects_no_personal_data() {
+    let document = r#"[{"id":1,"name":"Mira","mail":"mira@example.org","tel":"+1 415 555 2671","at":"2026-05-04T09:12:44Z"},
+        {"id":2,"name":"Noor","mail":"noor@example.org","tel":"+1 415 555 2672","at":"2026-05-05T09:12:44Z"}]"#;
+    let mut samples = Samples::new();
+    samples.read(document.as_bytes()).unwrap();
+    let (careful, tight) = (samples.suggest("a"), samples.suggest_tight("a"));
+    let (_, output) = applied(&tight, document);
+    assert_eq!(
+        output,
+        r#"[{"id":1,"name":"Mira","at":"2026-05-04T09:12:44Z"},{"id":2,"name":"Noor","at":"2026-05-05T09:12:44Z"}]"#
+    );
+    assert!(tight.manifest().contains("# - mail: personal data"), "{}", tight.manifest());
+    assert!(!careful.manifest().contains("mail"), "{}", careful.manifest());
+}
+
+#[test]
 fn a_careful_filter_omits_only_noise() {
     let document = r#"{"total":812,"next_cursor":"c0ffee0123456789c0ffee0123456789","items":[
         {"id":1,"node_id":"MDU6SXNzdWUxMjM0NTY3","sha":"9c01e5c8a7d14f6e9c01e5c8a7d14f6e9c01e5c8","kind":"a","body":null,
