@@ -5,6 +5,12 @@ use tamis_command::CommandLine;
 /// The characters that end a command. Those in quotes count too: then more commands are left alone than the list names.
 const ENDS: [char; 9] = [';', '|', '&', '\n', '(', ')', '{', '}', '`'];
 
+/// Words of the shell that a command may follow.
+const BEFORE_COMMANDS: [&str; 13] = [
+    "!", "if", "then", "elif", "else", "while", "until", "do", "time", "command", "builtin",
+    "exec", "coproc",
+];
+
 /// Returns whether a part of a command line begins with the words of a pattern.
 ///
 /// ```
@@ -19,10 +25,22 @@ const ENDS: [char; 9] = [';', '|', '&', '\n', '(', ')', '{', '}', '`'];
 pub fn is_never(typed: &str, patterns: &[String]) -> bool {
     !patterns.is_empty()
         && typed.split(ENDS).any(|part| {
-            let line = CommandLine::parse(part.trim());
-            let forms = [line.command().unwrap_or_default(), part];
+            let inner = without_keywords(part);
+            let line = CommandLine::parse(inner);
+            let forms = [line.command().unwrap_or_default(), inner, part];
             forms.iter().any(|form| patterns.iter().any(|pattern| begins_with(form, pattern)))
         })
+}
+
+/// Returns a part of a command line without the words of the shell at its beginning.
+fn without_keywords(part: &str) -> &str {
+    let mut rest = part.trim();
+    while let Some((word, after)) = rest.split_once(|it: char| it.is_ascii_whitespace())
+        && BEFORE_COMMANDS.contains(&word)
+    {
+        rest = after.trim_start();
+    }
+    rest
 }
 
 fn begins_with(command: &str, pattern: &str) -> bool {
@@ -74,6 +92,10 @@ mod tests {
             ("/usr/bin/curl x", "curl", true),
             ("npm run lint:css", "npm run lint*", true),
             ("npm run build", "npm run lint*", false),
+            ("for i in 1 2; do git diff $i; done", "git diff", true),
+            ("if ! git diff; then command git diff; fi", "git diff", true),
+            ("time git diff", "time", true),
+            ("do", "git diff", false),
             ("anything", "*", true),
         ] {
             assert_eq!(is_never(typed, &[pattern.to_owned()]), expected, "{typed} {pattern}");
