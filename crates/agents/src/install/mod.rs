@@ -53,6 +53,7 @@ use std::path::Path;
 
 use mcp::Wrapping;
 use plan::Planner;
+use tamis_manifest::Manifest;
 
 use crate::agent::Agent;
 
@@ -98,11 +99,14 @@ pub fn install(
             check_path(&mut planner, options, agent, &gateway, trust::examine)?;
         }
         let program = utf8(places, &gateway)?;
+        let names = names_with_rules(places);
         let wrapping = Wrapping {
             scope: options.scope,
             is_closed: options.closed,
             redacts: options.redact,
             program,
+            names: &names,
+            name: None,
         };
         let wrapped = mcp::wrap(&mut planner, agent, wrapping)?;
         planner.has_servers = !wrapped.ours.is_empty();
@@ -126,6 +130,15 @@ pub fn install(
 pub const REDACTION: &str = "credentials in all results of wrapped MCP servers become marks such as [redacted:github-token] before the \
      model, the store and the agent's transcript get them; a result that cannot be searched is withheld; TAMIS=off and \
      profiles do not end that; without --closed, servers start without the proxy if tamis-gateway is missing";
+
+/// Returns the names of the servers for which the user's `tamis.yaml` has rules of their own. Without a valid file there are none: doctor
+/// names its mistakes.
+fn names_with_rules(places: &Places) -> Vec<String> {
+    let file = places.config.join("tamis").join("tamis.yaml");
+    let Ok(text) = std::fs::read_to_string(file) else { return Vec::new() };
+    let Ok(manifest) = Manifest::parse("tamis.yaml", &text) else { return Vec::new() };
+    manifest.settings().by_server().map(|(name, _)| name.to_owned()).collect()
+}
 
 /// Says whether credentials in the results of wrapped servers are replaced.
 fn redaction(redact: Option<bool>) -> String {

@@ -507,3 +507,33 @@ fn the_wrapped_command_runs() {
         assert_eq!(ran.status.success().then_some(&out), expected, "{closed} {has_proxy}");
     }
 }
+
+#[test]
+fn rules_of_the_user_hold_for_the_name_of_an_entry() {
+    let home = Home::new();
+    home.write(
+        ".config/tamis/tamis.yaml",
+        "version: 1\nfilters: {}\nservers: {fs: {redact: secrets}}\n",
+    );
+    let before =
+        r#"{"mcpServers": {"fs": {"command": "a"}, "other": {"command": "b", "args": ["c"]}}}"#;
+    home.write(".claude.json", before);
+    home.install(Agent::ClaudeCode, MCP);
+    let script = |name: &str| {
+        let now: serde_json::Value = serde_json::from_str(&home.read(".claude.json")).unwrap();
+        now["mcpServers"][name]["args"][1].as_str().unwrap().to_owned()
+    };
+    assert!(script("fs").contains("mcp --config user --name fs -- \"$@\""), "{}", script("fs"));
+    assert!(script("other").contains("mcp --config user -- \"$@\""), "{}", script("other"));
+    // Without the rules, it is renewed without the name.
+    home.write(".config/tamis/tamis.yaml", "version: 1\nfilters: {}\n");
+    home.install(Agent::ClaudeCode, MCP);
+    assert_eq!(script("fs").matches("--name").count(), 0, "{}", script("fs"));
+    home.write(
+        ".config/tamis/tamis.yaml",
+        "version: 1\nfilters: {}\nservers: {fs: {redact: secrets}}\n",
+    );
+    home.install(Agent::ClaudeCode, MCP);
+    home.uninstall(Agent::ClaudeCode, Scope::User);
+    assert_eq!(home.read(".claude.json"), before);
+}

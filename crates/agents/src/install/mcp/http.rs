@@ -64,7 +64,8 @@ pub(super) fn proxied(
     let redact = if wrapping.redacts == Some(true) { &REDACT[..] } else { &[] };
     let first = ["mcp", "--config", config(wrapping.scope), "--closed"];
     let last = ["--stdio", "--upstream", &url];
-    let words = first.iter().chain(redact).chain(&last);
+    let name = wrapping.name_words();
+    let words = first.iter().chain(redact).chain(&name).chain(&last);
     let mut args: Vec<String> = words.map(|word| (*word).to_owned()).collect();
     let mut env = vec![(ORIGINAL.to_owned(), Shape::text(server.raw()))];
     for (at, header) in headers.iter().enumerate() {

@@ -133,6 +133,7 @@ pub(super) fn wrap(
             outcomes.push((name, Outcome::Kept(reason.to_owned())));
             continue;
         }
+        let wrapping = wrapping.of_server(&name);
         let outcome = wrap_server(text, &server, kind, wrapping, record, &mut splices);
         outcomes.push((name, outcome.map_err(fault)?));
     }

@@ -51,6 +51,7 @@ pub(super) fn wrap(
     let toml = parse(text)?;
     let (mut splices, mut outcomes) = (Vec::new(), Vec::new());
     for (name, server) in servers(&toml) {
+        let wrapping = wrapping.of_server(&name);
         let kept = |reason: &str| Outcome::Kept(reason.to_owned());
         let command = server.get("command");
         let outcome = match (&command, command.and_then(|command| command.string()), words(&server))

@@ -1,5 +1,6 @@
 //! The form of a wrapped server: how it is written, and how it is recognised.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use crate::install::places::Scope;
@@ -21,20 +22,29 @@ pub(crate) struct Wrapping<'p> {
     pub(crate) redacts: Option<bool>,
     /// The path of `tamis-gateway`.
     pub(crate) program: &'p str,
+    /// The servers for which the user's `tamis.yaml` has rules, by the names of their entries.
+    pub(crate) names: &'p [String],
+    /// The name of this server, if it is one of them.
+    pub(crate) name: Option<&'p str>,
 }
 
 /// The flag of the proxy that replaces credentials.
 pub(super) const REDACT: [&str; 2] = ["--redact", "secrets"];
 
+/// The flag of the proxy with the name of the server.
+const NAME: &str = "--name";
+
 /// The end of a script that starts the server itself if the proxy is missing.
 const FALLBACK: &str = "; exec \"$@\"";
 
 /// Returns the script that starts a server, which is in its arguments.
-fn script(scope: Scope, is_closed: bool, redacts: bool) -> String {
+fn script(scope: Scope, is_closed: bool, redacts: bool, name: Option<&str>) -> String {
     let closed = if is_closed { " --closed" } else { "" };
     let [flag, what] = REDACT;
     let redact = if redacts { format!(" {flag} {what}") } else { String::new() };
-    let proxy = format!("exec \"$0\" mcp --config {}{closed}{redact} -- \"$@\"", config(scope));
+    let name = name.map(|name| format!(" {NAME} {name}")).unwrap_or_default();
+    let proxy =
+        format!("exec \"$0\" mcp --config {}{closed}{redact}{name} -- \"$@\"", config(scope));
     if is_closed {
         proxy
     } else {
@@ -52,10 +62,22 @@ fn older_script(scope: Scope, is_closed: bool) -> String {
     }
 }
 
-impl Wrapping<'_> {
+impl<'p> Wrapping<'p> {
+    /// Returns how the server with this name is wrapped. Without its name, or where it would need quotes, that counts which the server gives
+    /// itself.
+    pub(super) fn of_server(self, name: &str) -> Self {
+        let mut names = self.names.iter().map(String::as_str);
+        Self { name: names.find(|known| *known == name && is_plain(known)), ..self }
+    }
+
+    /// Returns the words of the proxy's command line for that name.
+    pub(super) fn name_words(self) -> Vec<&'p str> {
+        self.name.map(|name| vec![NAME, name]).unwrap_or_default()
+    }
+
     /// Returns the words before the command of the server.
     pub(super) fn words(self) -> [String; 3] {
-        let script = script(self.scope, self.is_closed, self.redacts == Some(true));
+        let script = script(self.scope, self.is_closed, self.redacts == Some(true), self.name);
         ["-c".to_owned(), script, self.program.to_owned()]
     }
 
@@ -85,16 +107,33 @@ pub(super) fn config(scope: Scope) -> &'static str {
     }
 }
 
+/// Whether a name means the same to a shell with and without quotes, and is no flag.
+fn is_plain(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    (1..=128).contains(&name.len()) && !name.starts_with('-') && name.bytes().all(is_plain)
+}
+
+/// Returns a script without the name of its server.
+fn without_name(script: &str) -> Cow<'_, str> {
+    let flag = format!(" {NAME} ");
+    let Some((before, rest)) = script.split_once(&flag) else { return Cow::Borrowed(script) };
+    match rest.split_once(' ') {
+        Some((name, after)) if is_plain(name) => Cow::Owned(format!("{before} {after}")),
+        _ => Cow::Borrowed(script),
+    }
+}
+
 /// Whether these are the first arguments of `sh` in a wrapped server, whatever program it starts.
 pub(super) fn is_wrapped<'a>(args: impl IntoIterator<Item = &'a str>) -> bool {
     let args: Vec<&str> = args.into_iter().take(4).collect();
     let [flag, text, zero, _command] = args.as_slice() else { return false };
+    let unnamed = without_name(text);
     let written = |form: &dyn Fn(Scope, bool) -> String| {
         let scopes = [Scope::User, Scope::Project].into_iter();
         let mut forms = scopes.flat_map(|scope| [form(scope, false), form(scope, true)]);
-        forms.any(|form| form == *text)
+        forms.any(|form| form == unnamed)
     };
-    let redacts = |redacts| move |scope, is_closed| script(scope, is_closed, redacts);
+    let redacts = |redacts| move |scope, is_closed| script(scope, is_closed, redacts, None);
     let is_path = Path::new(zero).is_absolute();
     let is_new = is_path && (written(&redacts(false)) || written(&redacts(true)));
     *flag == "-c" && (is_new || *zero == OLDER_ZERO && written(&older_script))
