@@ -7,8 +7,8 @@ import { ToolFilters, WITHHELD, Withheld } from './tools.mjs'
 
 /**
  * Returns a function that calls `fn` and filters what it returns: a text, bytes, a value that JSON has a form for, a result of MCP
- * (`{ content: [{ type: 'text', … }] }`), a promise of one, or a generator, each of whose values is filtered on its own. Name and
- * properties stay. `rules` is a program, rules, or a manifest, in which the name of the function counts unless there is a `name`.
+ * (`{ content: [{ type: 'text', … }] }`), a list of its blocks or of texts, a promise of one, or a generator, each of whose values is
+ * filtered on its own. Name and properties stay. `rules` is a program, rules, or a manifest, in which the name of the function counts unless there is a `name`.
  * A manifest without a filter of that name is an error.
  *
  * A filter that only saves never breaks a call: if it fails, the original passes. If a filter that removes for safety cannot be
@@ -47,8 +47,28 @@ export function filtered(filters, tool, result) {
     }
   }
   if (isEnvelope(result)) return filterResult(filters, tool, result)
+  if (isContent(filters, tool, result)) return filteredContent(filters, tool, result)
   if (typeof result !== 'object') return result
   return filters.value(tool, result)
+}
+
+/** Returns whether a result is a list of blocks or of texts. The rules that save apply to a list of texts as they do to other lists. */
+function isContent(filters, tool, result) {
+  if (!Array.isArray(result)) return false
+  const isText = (one) => typeof one === 'string'
+  if (result.some(isKnownBlock)) return true
+  return filters.program(tool).removesForSafety && result.some(isText)
+}
+
+/** Returns a list of blocks or of texts with each of them filtered. Throws `Withheld` if one must not pass. */
+function filteredContent(filters, tool, result) {
+  return result.flatMap((one) => {
+    if (typeof one === 'string') return [filters.text(tool, one)]
+    if (!isKnownBlock(one)) return [filters.value(tool, one)]
+    const { content, isError } = filterResult(filters, tool, { content: [one] })
+    if (isError) throw new Withheld(content[0].text)
+    return content
+  })
 }
 
 /** Returns whether a result is one of `tools/call` of MCP. */

@@ -52,6 +52,13 @@ test('every kind of result', () => {
   assert.deepEqual(result(envelope), { content: [{ type: 'text', text: JSON.stringify(kept) }], isError: false })
   const leak = { content: [{ type: 'text', text: `{"id":1,"ssn":"${secret}"}` }], note: secret }
   assert.deepEqual(result(leak, safe), { content: [{ type: 'text', text: '{"id":1}' }] })
+  // A list of blocks or of texts, also next to a kind of block that is not known.
+  const [block] = leak.content
+  assert.deepEqual(result([block, { type: 'video', ssn: secret }], safe), [{ type: 'text', text: '{"id":1}' }, { type: 'video' }])
+  assert.deepEqual(result([block.text, block], safe), ['{"id":1}', { type: 'text', text: '{"id":1}' }])
+  assert.match(result([{ type: 'text', text: secret }], safe), /withheld/)
+  assert.deepEqual(result(envelope.content), [{ type: 'text', text: JSON.stringify(kept) }])
+  assert.deepEqual(result(['a', 'b']), ['a', 'b'])
 })
 
 test('rules that remove fail closed', async () => {

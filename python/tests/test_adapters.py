@@ -483,6 +483,16 @@ def test_openai_agents_guardrail():
     assert "mira" not in str(found) and SECRET not in str(found)
     assert found["image"] == f"{compact(WITHOUT_USER)}\n(left out: 1 without text)"
     assert "withheld" in found["plain"]
+    # The SDK may have a form for an output that is not known yet.
+    from agents import ToolOutputGuardrailData
+    from agents.tool_context import ToolContext
+    from tamis.adapters.openai_agents import output_guardrail
+
+    context = ToolContext(context=None, tool_name="t", tool_call_id="1", tool_arguments="{}")
+    output = [{"type": "text", "text": compact(ISSUES)}, {"type": "video", "data": "x"}]
+    data = ToolOutputGuardrailData(context=context, agent=None, output=output)
+    message = asyncio.run(output_guardrail(REMOVES).run(data)).behavior["message"]
+    assert "mira" not in message and compact(WITHOUT_USER) in message
     # Only the tools of a mapping are filtered.
     found = outputs_of_mcp({"two": REMOVES}, contents)
     assert "mira" in str(found["one"]) and "mira" not in str(found["two"])

@@ -150,6 +150,11 @@ def test_results_of_mcp():
     # The texts are filtered, and not only the members around them.
     leak = {"content": [{"type": "text", "text": f'{{"id":1,"ssn":"{SECRET}"}}'}], "note": SECRET}
     assert filtered(leak, SAFE) == {"content": [{"type": "text", "text": '{"id":1}'}]}
+    # Also next to a kind of block that is not known.
+    for contents in ([leak["content"][0], {"type": "video", "url": "x"}], [{"type": "video"}, leak["content"][0]]):
+        for result in ({"content": contents}, contents, tuple(contents)):
+            assert SECRET not in str(filtered(result, SAFE))
+    assert filtered({"content": [*envelope["content"], {"type": "video"}]})["content"] == [*kept["content"], {"type": "video"}]
     types = pytest.importorskip("mcp.types")
     result = types.CallToolResult(content=[types.TextContent(type="text", text=text)])
     found = filtered(result)

@@ -40,11 +40,10 @@ def withheld(result: Any, sentence: str) -> Any:
 
 
 def is_envelope(result: Any) -> bool:
-    """Return whether a result is one of `tools/call` of MCP: blocks that are known, or structured content."""
+    """Return whether a result is one of `tools/call` of MCP: it has a known kind of block, or structured content."""
     if not isinstance(result, Mapping) or not isinstance(result.get("content"), list):
         return False
-    blocks = result["content"]
-    return all(kind_of(block) is not None for block in blocks) and bool(blocks or "structuredContent" in result)
+    return "structuredContent" in result or any(kind_of(block) is not None for block in result["content"])
 
 
 def plain_of(result: Any) -> Any:

@@ -63,8 +63,7 @@ def _replacement(filters: ToolFilters, tool: str, output: Any) -> str | None:
     program = filters.program(tool)
     if program is None:
         return None
-    is_list = isinstance(output, list) and all(_text(one) is not None or _is_file(one) for one in output)
-    blocks = output if is_list else [output]
+    blocks = output if isinstance(output, list) and _are_blocks(output) else [output]
     found = [_filtered_block(filters, tool, block) for block in blocks]
     if found == blocks:
         return None
@@ -96,7 +95,7 @@ def _filtered(filters: ToolFilters, tool: str, result: Any) -> Any:
         return _searched(filters, tool, result)
     if isinstance(result, str):
         return filters.text(tool, result)
-    if isinstance(result, list | tuple) and result and all(_text(one) is not None or _is_file(one) for one in result):
+    if isinstance(result, list | tuple) and _are_blocks(result):
         return [_filtered(filters, tool, block) for block in result]
     text = _text(result)
     if text is not None:
@@ -138,6 +137,11 @@ def _searched(filters: ToolFilters, tool: str, file: Any) -> Any:
     if all(found[name] == names[name] for name in found):
         return file
     return {**file, **found} if isinstance(file, dict) else file.model_copy(update=found)
+
+
+def _are_blocks(result: list[Any] | tuple[Any, ...]) -> bool:
+    """Return whether a list has the SDK's outputs. A text may be next to something that is not known."""
+    return any(_text(one) is not None for one in result) or (bool(result) and all(_is_file(one) for one in result))
 
 
 def _text(block: Any) -> str | None:
