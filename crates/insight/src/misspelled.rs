@@ -2,7 +2,8 @@
 //!
 //! A misspelled path of `select` leaves a gap in the output. One of `exclude` or `redact` leaves nothing to see: the value
 //! that it should have removed is in the output. [`MisspelledPaths`] reads the documents next to the filter and compares names.
-//! It also knows the paths with a name that is nowhere in the documents, close to another or not.
+//! It also knows the paths with a name that is nowhere in the documents, close to another or not, and conditions that name a
+//! member of a value that is always an array.
 //!
 //! ```
 //! use tamis::Spec;
@@ -36,23 +37,59 @@ const SPELLED: usize = 6 * LONGEST;
 /// or two letters from one that a document has, those of conditions that need a value, or all of them.
 ///
 /// It takes the same input as the filter: one document, or several after each other. Only the names of members are read,
-/// wherever they are; branches of `when` and JSON inside strings are not looked at. Work is linear, and stops as soon as every
-/// name was seen. Memory: 10,000 names.
+/// wherever they are, and the first byte of the values of conditions; branches of `when` and JSON inside strings are not looked
+/// at. Work is linear, and stops as soon as no rule can be wrong. Memory: 10,000 names.
 #[derive(Debug, Default)]
 pub struct MisspelledPaths {
     paths: Vec<RulePath>,
     /// A path of `redact` that is close to a word for kinds of values, and this word.
     kind: Option<(String, &'static str)>,
-    /// The names in the paths, and whether each was seen.
-    wanted: HashMap<String, bool>,
-    /// How many of them were not seen.
+    /// The names in the paths, and the values of each.
+    wanted: HashMap<String, SeenValues>,
+    /// How many of them may still be wrong.
     left: usize,
+    /// The names on the way to the payload.
+    root: Vec<String>,
     /// Other names that were seen, or that the filter itself writes.
     seen: BTreeSet<String>,
     bytes: u64,
     place: NamePlace,
     /// The current string, as it is spelled.
     text: Vec<u8>,
+    /// The name whose value begins next, if its kind matters.
+    valued: Option<String>,
+}
+
+/// The kinds of values that a name in a path has.
+#[derive(Clone, Copy, Debug, Default)]
+struct SeenValues {
+    is_seen: bool,
+    /// A condition names a member of the value, so it must be an object.
+    needs_object: bool,
+    /// A condition tests the value, so it must not be an array.
+    is_tested: bool,
+    array: bool,
+    object: bool,
+    scalar: bool,
+}
+
+impl SeenValues {
+    /// Whether all values were arrays, although a condition names a member of one. Nulls do not count.
+    fn lacks_object(self) -> bool {
+        self.array && !self.object
+    }
+
+    /// Whether all values were arrays, although a condition tests one.
+    fn lacks_single(self) -> bool {
+        self.array && !self.object && !self.scalar
+    }
+
+    /// Whether further input does not change what is said about the name.
+    fn is_settled(self) -> bool {
+        self.is_seen
+            && (!self.needs_object || self.object)
+            && (!self.is_tested || self.object || self.scalar)
+    }
 }
 
 /// A path of a rule.
@@ -61,6 +98,7 @@ struct RulePath {
     /// The path as it is written.
     text: String,
     path: Path,
+    is_condition: bool,
     /// A condition that only holds if there is a value.
     is_needed: bool,
 }
@@ -87,6 +125,8 @@ enum NamePlace {
     Escaped,
     /// After a string, which is a name if a colon follows.
     After,
+    /// Before the value of a name whose kind matters.
+    Value,
 }
 
 impl MisspelledPaths {
@@ -102,12 +142,12 @@ impl MisspelledPaths {
         for condition in &spec.conditions {
             let test = &condition.test;
             let is_needed = *test != ValueTest::default() && test.exists != Some(false);
-            paths.rule(&condition.path, is_needed);
+            paths.condition(&condition.path, is_needed);
         }
         // Conditions are tested before the filter writes anything.
         let of_conditions = paths.wanted.clone();
         let removing = spec.exclude.iter().chain(redacted()).chain(spec.retain.iter().flatten());
-        removing.for_each(|text| paths.rule(text, false));
+        removing.for_each(|text| paths.rule(text, false, false));
         paths.kind = redacted().find_map(|text| Some((text.clone(), nearest_kind(text)?)));
         paths.left = paths.wanted.len();
         for name in written_names(spec) {
@@ -118,10 +158,32 @@ impl MisspelledPaths {
         paths
     }
 
-    fn rule(&mut self, text: &str, is_needed: bool) {
+    fn condition(&mut self, text: &str, is_needed: bool) {
+        self.rule(text, true, is_needed);
+        let Some(RulePath { path, .. }) = self.paths.last() else { return };
+        for (step, token) in path.0.iter().enumerate() {
+            let Some(seen) = member(Some(token)).and_then(|name| self.wanted.get_mut(name)) else {
+                continue;
+            };
+            match path.0.get(step + 1) {
+                None => seen.is_tested |= is_needed,
+                next => seen.needs_object |= member(next).is_some(),
+            }
+        }
+    }
+
+    fn rule(&mut self, text: &str, is_condition: bool, is_needed: bool) {
         let Ok(path) = Path::parse(text) else { return };
-        self.wanted.extend(names(&path).map(|name| (name.to_owned(), false)));
-        self.paths.push(RulePath { text: text.to_owned(), path, is_needed });
+        for name in names(&path) {
+            self.wanted.entry(name.to_owned()).or_default();
+        }
+        self.paths.push(RulePath { text: text.to_owned(), path, is_condition, is_needed });
+    }
+
+    /// Sets the payload of the documents, as a JSON Pointer. Conditions begin inside its items.
+    pub fn set_root(&mut self, pointer: &str) {
+        let path = Path::parse(pointer).unwrap_or_default();
+        self.root = names(&path).map(str::to_owned).collect();
     }
 
     /// Whether further input does not change the result.
@@ -172,9 +234,21 @@ impl MisspelledPaths {
                     return &[];
                 };
                 self.place = NamePlace::Outside;
-                if bytes.get(at) == Some(&b':') {
-                    self.end_name();
+                if bytes.get(at) != Some(&b':') {
+                    return after(at);
                 }
+                self.end_name();
+                if self.valued.is_some() {
+                    self.place = NamePlace::Value;
+                }
+                after(at + 1)
+            }
+            NamePlace::Value => {
+                let is_begin = |byte: &u8| !byte.is_ascii_whitespace();
+                let Some(at) = bytes.iter().position(is_begin) else { return &[] };
+                self.place = NamePlace::Outside;
+                self.begin_value(bytes.get(at).copied().unwrap_or_default());
+                // A string begins here.
                 after(at)
             }
         }
@@ -202,9 +276,27 @@ impl MisspelledPaths {
         self.text = spelled;
     }
 
+    /// Notes the kind of the value that begins with `first`.
+    fn begin_value(&mut self, first: u8) {
+        let Some(seen) = self.valued.take().and_then(|name| self.wanted.get_mut(&name)) else {
+            return;
+        };
+        let was_settled = seen.is_settled();
+        match first {
+            b'[' => seen.array = true,
+            b'{' => seen.object = true,
+            b'n' => {}
+            _ => seen.scalar = true,
+        }
+        self.left -= usize::from(!was_settled && seen.is_settled());
+    }
+
     fn name(&mut self, name: &str) {
-        if let Some(is_seen) = self.wanted.get_mut(name) {
-            self.left -= usize::from(!std::mem::replace(is_seen, true));
+        if let Some(seen) = self.wanted.get_mut(name) {
+            let was_settled = seen.is_settled();
+            seen.is_seen = true;
+            self.left -= usize::from(!was_settled && seen.is_settled());
+            self.valued = (!seen.is_settled()).then(|| name.to_owned());
         } else if self.seen.len() < MOST_NAMES && name.len() <= LONGEST && !self.seen.contains(name)
         {
             self.seen.insert(name.to_owned());
@@ -216,12 +308,25 @@ impl MisspelledPaths {
     #[must_use]
     pub fn misspelled_kind(&self) -> Option<(&str, &'static str)> {
         let (path, word) = self.kind.as_ref()?;
-        let is_seen = self.wanted.get(path).copied().unwrap_or(false);
+        let is_seen = self.wanted.get(path).is_some_and(|seen| seen.is_seen);
         (!is_seen).then_some((path.as_str(), *word))
     }
 
     /// Returns the paths that are probably misspelled, in the order of the rules `where`, `exclude`, `redact` and `retain`, each
     /// with the path that was probably meant.
+    ///
+    /// In a condition, the name of an array is not followed by that of a member.
+    ///
+    /// ```
+    /// use tamis::Spec;
+    /// use tamis::spec::{ItemCondition, ValueTest};
+    /// use tamis_insight::misspelled::MisspelledPaths;
+    ///
+    /// let condition = ItemCondition::new("labels.name", ValueTest::new().equals("bug"));
+    /// let mut paths = MisspelledPaths::new(&Spec::new().keep_where(condition));
+    /// paths.write(br#"[{"labels": [{"name": "bug"}]}]"#);
+    /// assert_eq!(paths.missed()[0].meant.as_deref(), Some("labels[].name"));
+    /// ```
     #[must_use]
     pub fn missed(&self) -> Vec<MissedPath> {
         self.select(|_, intended| intended.is_some())
@@ -251,16 +356,15 @@ impl MisspelledPaths {
         self.select(|_, _| true)
     }
 
-    /// Returns the paths with a name that was not seen, of those that are asked for.
+    /// Returns the paths with a name that was not seen, or of which all values are arrays, of those that are asked for.
     fn select(&self, is_wanted: impl Fn(&RulePath, Option<&Path>) -> bool) -> Vec<MissedPath> {
         if self.is_done() {
             return Vec::new();
         }
         let mut pairs = ComparisonBudget::default();
         let mut known: BTreeMap<&str, Option<&str>> = BTreeMap::new();
-        let is_seen = |name: &str| self.wanted.get(name).copied().unwrap_or(false);
         let names_seen = || {
-            let wanted = self.wanted.iter().filter(|(_, is_seen)| **is_seen);
+            let wanted = self.wanted.iter().filter(|(_, seen)| seen.is_seen);
             self.seen.iter().chain(wanted.map(|(name, _)| name)).map(String::as_str)
         };
         let mut texts = HashSet::new();
@@ -269,40 +373,83 @@ impl MisspelledPaths {
             let mut intended = rule.path.clone();
             let (mut is_absent, mut is_close) = (false, false);
             for token in &mut intended.0 {
-                let PathToken::Name(name) = token else { continue };
-                if tamis_json::path::index(name).is_some() || is_seen(name) {
+                let Some((own, seen)) =
+                    member(Some(token)).and_then(|name| self.wanted.get_key_value(name))
+                else {
+                    continue;
+                };
+                if seen.is_seen {
                     continue;
                 }
-                let Some((own, _)) = self.wanted.get_key_value(&**name) else { continue };
                 is_absent = true;
                 let close = *known
                     .entry(own.as_str())
                     .or_insert_with(|| closest_within(own, names_seen(), &mut pairs));
                 if let Some(close) = close {
-                    *name = close.into();
+                    *token = PathToken::Name(close.into());
                     is_close = true;
                 }
             }
-            let intended = is_close.then_some(&intended);
-            if is_absent && is_wanted(rule, intended) && texts.insert(&rule.text) {
-                let is_pointer = rule.text.trim_start().starts_with('/');
+            let has_elements =
+                rule.is_condition && self.enter_arrays(&mut intended, rule.is_needed);
+            (is_absent, is_close) = (is_absent || has_elements, is_close || has_elements);
+            let corrected = is_close.then_some(&intended);
+            if is_absent && is_wanted(rule, corrected) && texts.insert(&rule.text) {
+                // A pointer has no `[]`.
+                let is_pointer = rule.text.trim_start().starts_with('/') && !has_elements;
                 let spelled = |path: &Path| match is_pointer {
                     true => path.to_pointer(),
                     false => path.to_string(),
                 };
-                missed.push(MissedPath::new(&rule.text, intended.map(spelled)));
+                missed.push(MissedPath::new(&rule.text, corrected.map(spelled)));
             }
         }
         missed
+    }
+
+    /// Adds `[]` after the names of arrays in the path of a condition, or removes the path of the payload at its beginning. Returns
+    /// whether it has changed something.
+    fn enter_arrays(&self, path: &mut Path, is_needed: bool) -> bool {
+        let tokens = std::mem::take(&mut path.0);
+        let mut entered = Vec::with_capacity(tokens.len() + 1);
+        let mut has_changed = false;
+        for (step, token) in tokens.iter().enumerate() {
+            entered.push(token.clone());
+            let Some(seen) = member(Some(token)).and_then(|name| self.wanted.get(name)) else {
+                continue;
+            };
+            let is_array = match tokens.get(step + 1) {
+                None => is_needed && seen.lacks_single(),
+                next => member(next).is_some() && seen.lacks_object(),
+            };
+            if !is_array {
+                continue;
+            }
+            has_changed = true;
+            let outer = entered.iter().map(|token| member(Some(token)));
+            if step + 1 < tokens.len() && outer.eq(self.root.iter().map(|name| Some(name.as_str())))
+            {
+                entered.clear();
+            } else {
+                entered.push(PathToken::Any);
+            }
+        }
+        path.0 = entered;
+        has_changed
+    }
+}
+
+/// Returns the name that a token only matches as that of a member.
+fn member(token: Option<&PathToken>) -> Option<&str> {
+    match token {
+        Some(PathToken::Name(name)) if tamis_json::path::index(name).is_none() => Some(name),
+        _ => None,
     }
 }
 
 /// Returns the names of members in a path.
 fn names(path: &Path) -> impl Iterator<Item = &str> {
-    path.0.iter().filter_map(|token| match token {
-        PathToken::Name(name) if tamis_json::path::index(name).is_none() => Some(&**name),
-        _ => None,
-    })
+    path.0.iter().filter_map(|token| member(Some(token)))
 }
 
 /// Returns the names that a filter may write although no document has them: output keys of `select`, and members that patches

@@ -27,6 +27,13 @@ impl NameWatch {
         }
     }
 
+    /// Sets the payload of the documents, as a JSON Pointer.
+    pub(crate) fn set_root(&self, pointer: &str) {
+        if let Some(paths) = &self.0 {
+            paths.borrow_mut().set_root(pointer);
+        }
+    }
+
     /// Returns the paths that are probably misspelled.
     pub(crate) fn missed(&self) -> Vec<MissedPath> {
         self.0.as_ref().map(|paths| paths.borrow().missed()).unwrap_or_default()

@@ -420,6 +420,9 @@ fn conclude(job: &Job, report: &Report, result: Result<(), Failure>, names: &Nam
             Form::Events => ("event", "event"),
             Form::Document | Form::Lenient => ("item", "document"),
         };
+        if let Some(root) = &report.root {
+            names.set_root(root.as_str());
+        }
         let mut others = names.missed();
         // An item that lacks the path of a condition is dropped, and so are all of them.
         if report.where_dropped > 0 {
@@ -504,6 +507,9 @@ fn conclude(job: &Job, report: &Report, result: Result<(), Failure>, names: &Nam
 fn missed(unit: &str, paths: &[MissedPath], kind: &str) -> String {
     const LISTED: usize = 5;
     let listed = paths.iter().take(LISTED).map(|missed| match &missed.meant {
+        Some(meant) if meant.strip_suffix("[]") == Some(missed.path.as_str()) => {
+            format!("`{}` other than as an array (did you mean `{meant}`?)", missed.path)
+        }
         Some(meant) => format!("`{}` (did you mean `{meant}`?)", missed.path),
         None => format!("`{}`", missed.path),
     });

@@ -272,6 +272,36 @@ fn a_condition_on_a_member_that_is_nowhere_is_a_warning() {
     piped(&["--where", "zzz=1"], "[]").done("[]\n");
 }
 
+/// A name after that of an array is never found by a condition, although exclude and redact find it.
+#[test]
+fn a_condition_on_a_member_of_an_array_is_a_warning() {
+    let input = r#"[{"id":1,"labels":[{"name":"ui"}],"tags": ["a"],"owner":{"login":"b"}},{"id":2,"labels":[],"tags":null}]"#;
+    let all = format!("{input}\n").replace("\"tags\": ", "\"tags\":");
+    for (condition, intended, out) in [
+        ("labels.name=ui", "labels[].name", "[]\n"),
+        ("/labels/name=ui", "labels[].name", "[]\n"),
+        ("labels.nme~u", "labels[].name", "[]\n"),
+        ("!labels.name=ui", "labels[].name", all.as_str()),
+    ] {
+        let path = condition.trim_start_matches('!').split(['=', '~']).next().unwrap();
+        let missed = format!("no document has `{path}` (did you mean `{intended}`?)");
+        warned(&["--where", condition], input, out, &missed);
+    }
+    let missed = "no document has `tags` other than as an array (did you mean `tags[]`?)";
+    warned(&["--where", "tags=a"], input, "[]\n", missed);
+    // An element, a member of an object, and a value that is not always an array.
+    for condition in ["labels[0].name=ux", "labels[].name=ux", "owner.login=c"] {
+        piped(&["--where", condition], input).done("[]\n");
+    }
+    let mixed = r#"[{"a":[{"b":1}],"c":[1]},{"a":{"b":2},"c":1}]"#;
+    piped(&["--where", "a.b=1"], mixed).done("[]\n");
+    piped(&["--where", "c=2"], mixed).done("[]\n");
+    let rooted = r#"{"items":[{"id":1}]}"#;
+    let missed = "no document has `items.id` (did you mean `id`?)";
+    warned(&["--where", "items.id=1"], rooted, "{\"items\":[]}\n", missed);
+    piped(&["--exclude", "labels.name"], input).done(&all.replace("{\"name\":\"ui\"}", "{}"));
+}
+
 /// Paths that are right from the top of the document, or in other languages.
 #[test]
 fn a_path_of_the_document_and_one_without_brackets_are_corrected() {
