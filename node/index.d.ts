@@ -121,6 +121,7 @@ export interface PruneRules {
   keep_head?: number
   keep_tail?: number
   min_gain?: number
+  only_shorter?: boolean
 }
 
 export interface Problem {

@@ -123,3 +123,4 @@ class PruneRules(TypedDict, total=False):
     keep_head: int | None
     keep_tail: int | None
     min_gain: int | None
+    only_shorter: bool | None

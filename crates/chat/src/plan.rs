@@ -48,6 +48,7 @@ impl Plan {
             count_tokens: _,
             keep_head: _,
             keep_tail: _,
+            only_shorter: _,
         } = &program.spec;
         let nothing = Self::default();
         let turn = counts.turns_of_last.checked_sub(keep_turns);

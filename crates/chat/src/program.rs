@@ -67,6 +67,7 @@ impl PruneProgram {
             minimum_tokens: _,
             stop_at_summary: _,
             min_gain: _,
+            only_shorter: _,
         } = spec;
         for (rule, &characters) in [("keep_head", keep_head), ("keep_tail", keep_tail)] {
             if characters > MOST_KEPT {

@@ -53,6 +53,8 @@ pub struct PruneSpec {
     pub(crate) keep_tail: u64,
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) min_gain: u64,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) only_shorter: bool,
 }
 
 impl Default for PruneSpec {
@@ -69,6 +71,7 @@ impl Default for PruneSpec {
             keep_head: 0,
             keep_tail: 0,
             min_gain: 0,
+            only_shorter: false,
         }
     }
 }
@@ -215,6 +218,16 @@ impl PruneSpec {
     #[must_use]
     pub fn min_gain(mut self, percent: u64) -> Self {
         self.min_gain = percent;
+        self
+    }
+
+    /// Keeps the results that the placeholder would not make shorter.
+    ///
+    /// ### Default
+    /// Off, as in opencode: every result before the kept turns is replaced.
+    #[must_use]
+    pub fn only_shorter(mut self, yes: bool) -> Self {
+        self.only_shorter = yes;
         self
     }
 }

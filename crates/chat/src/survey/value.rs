@@ -70,7 +70,7 @@ pub(super) enum ValueKind {
 pub(super) enum PruneVerdict {
     /// It was pruned before.
     Compacted,
-    /// It would not become shorter, because too much of it is kept.
+    /// It would not become shorter, but has to, because of `only_shorter` or because a part of it is kept.
     Short,
     Prune {
         edit: Edit,
@@ -112,6 +112,21 @@ impl Value {
     }
 
     pub(super) fn verdict(&self, program: &CompiledPrune, tool: &str, id: &str) -> PruneVerdict {
+        let verdict = self.change(program, tool, id);
+        let PruneVerdict::Prune { edit, tokens, .. } = verdict else { return verdict };
+        let bytes = edit.to - edit.from;
+        let is_shorter = || {
+            let facts = Facts { tool, id, bytes, tokens };
+            (program.replacement(edit, facts, 0).len() as u64) < bytes
+        };
+        match program.spec.only_shorter && !is_shorter() {
+            true => PruneVerdict::Short,
+            false => verdict,
+        }
+    }
+
+    /// Returns the change that removes it.
+    fn change(&self, program: &CompiledPrune, tool: &str, id: &str) -> PruneVerdict {
         count(WorkKind::History, 1);
         if let Some(text) = &self.text {
             let mut texts = [&text.short, &text.found.middle].into_iter().flatten();

@@ -103,6 +103,10 @@ pub(crate) struct PruneArgs {
     #[arg(long, value_name = "PERCENT", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
     min_gain: Option<u64>,
 
+    /// Keep the results that the placeholder would not make shorter
+    #[arg(long, help_heading = "Rules")]
+    only_shorter: bool,
+
     /// The time to mark results with, in milliseconds since 1970 [default: now]
     #[arg(long, value_name = "MS", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
     now: Option<u64>,
@@ -135,7 +139,8 @@ impl PruneArgs {
             .keep_tail(self.keep_tail.unwrap_or(0))
             .protect_tokens(self.protect_tokens.unwrap_or(0))
             .minimum_tokens(self.minimum_tokens.unwrap_or(0))
-            .min_gain(self.min_gain.unwrap_or(0));
+            .min_gain(self.min_gain.unwrap_or(0))
+            .only_shorter(self.only_shorter);
         if self.no_default_protect {
             prune = prune.protected([""; 0]);
         }

@@ -143,6 +143,15 @@ fn every_flag_does_something() {
         (&["--count-tokens", "--placeholder", "{tokens} gone"], "14 gone"),
         (&["--stop-at-summary"], "<tool-output-compacted />"),
         (&["--min-gain", "100"], whole),
+        (&["--only-shorter"], "<tool-output-compacted />"),
+        (
+            &[
+                "--only-shorter",
+                "--placeholder",
+                "a placeholder that is longer than what it replaces",
+            ],
+            whole,
+        ),
         (&["--max-depth", "3"], "<tool-output-compacted />"),
         (&["--held", "1k"], "<tool-output-compacted />"),
         (&["--spill", "0"], "<tool-output-compacted />"),

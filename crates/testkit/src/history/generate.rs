@@ -35,6 +35,7 @@ pub fn rules(prng: &mut impl Choices) -> Rules {
         stop_at_summary: prng.one_in(2),
         keep_head: if partial { prng.below(6) } else { 0 },
         keep_tail: if partial { prng.below(6) } else { 0 },
+        only_shorter: prng.one_in(4),
         now: NOW,
     }
 }
@@ -54,6 +55,7 @@ pub fn prune_of(rules: &Rules) -> PruneSpec {
         .stop_at_summary(rules.stop_at_summary)
         .keep_head(rules.keep_head as u64)
         .keep_tail(rules.keep_tail as u64)
+        .only_shorter(rules.only_shorter)
         .now(rules.now)
 }
 

@@ -17,6 +17,7 @@ pub struct Rules {
     pub stop_at_summary: bool,
     pub keep_head: usize,
     pub keep_tail: usize,
+    pub only_shorter: bool,
     pub now: u64,
 }
 
@@ -160,6 +161,9 @@ impl<'a> Pass<'a> {
             return;
         }
         let mut edits = vec![(from, to, format!("{}{placeholder}{}", around.0, around.1))];
+        if self.rules.only_shorter && edits[0].2.len() >= bytes {
+            return;
+        }
         edits.extend(mark);
         self.results.push(Found { message, tokens, edits });
     }
