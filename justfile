@@ -37,7 +37,7 @@ lint:
     cargo fmt --all --check
     cargo fmt --manifest-path python/Cargo.toml --check
     cargo fmt --manifest-path node/Cargo.toml --check
-    cargo clippy --workspace --all-targets --features tamis-gateway/cloud,tamis-gateway/tracing -- -D warnings
+    cargo clippy --workspace --all-targets --features tamis-gateway/cloud,tamis-gateway/tracing,tamis-extensions/modules -- -D warnings
     .ci/english
     .ci/api
     .ci/address --check
