@@ -131,8 +131,7 @@ pub const REDACTION: &str = "credentials in all results of wrapped MCP servers b
      model, the store and the agent's transcript get them; a result that cannot be searched is withheld; TAMIS=off and \
      profiles do not end that; without --closed, servers start without the proxy if tamis-gateway is missing";
 
-/// Returns the names of the servers for which the user's `tamis.yaml` has rules of their own. Without a valid file there are none: doctor
-/// names its mistakes.
+/// Returns the names of the servers for which the user's `tamis.yaml` has rules of their own. The mistakes of a file are reported by doctor.
 fn names_with_rules(places: &Places) -> Vec<String> {
     let file = places.config.join("tamis").join("tamis.yaml");
     let Ok(text) = std::fs::read_to_string(file) else { return Vec::new() };

@@ -107,7 +107,7 @@ pub(super) fn config(scope: Scope) -> &'static str {
     }
 }
 
-/// Whether a name means the same to a shell with and without quotes, and is no flag.
+/// Whether a shell reads a name as one word also without quotes, and the proxy does not read it as a flag.
 fn is_plain(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     (1..=128).contains(&name.len()) && !name.starts_with('-') && name.bytes().all(is_plain)
