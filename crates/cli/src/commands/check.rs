@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use struson::reader::{JsonReader, JsonStreamReader};
+use tamis::spec::Retrieve;
 use tamis::{Program, Spec, filter_reader};
 use tamis_command::CommandRules;
 use tamis_manifest::suggest::short;
@@ -198,7 +199,8 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
     print(fine.as_bytes())
 }
 
-/// Returns the line about a filter: the rules that keep values from the caller, and those that only save.
+/// Returns the line about a filter: the rules that keep values from the caller, those that only save, and what gateways store of a result
+/// if it is not all that the caller may read.
 fn effects(entry: &ManifestEntry) -> String {
     let (protecting, saving) = entry.spec().effects();
     let mut effects = Vec::new();
@@ -206,6 +208,10 @@ fn effects(entry: &ManifestEntry) -> String {
         if !rules.is_empty() {
             effects.push(format!("{effect}: {}", rules.join(", ")));
         }
+    }
+    let retrieve = entry.retrieve();
+    if retrieve != Retrieve::All {
+        effects.push(format!("retrieve: {}", retrieve.as_str()));
     }
     let effects = if effects.is_empty() { "no rules".to_owned() } else { effects.join("; ") };
     format!("  {}: {effects}\n", short(entry.name()))

@@ -43,8 +43,12 @@ Exit codes: 0 done, 1 a file cannot be edited and nothing was changed, 2 the com
 #[derive(Debug, clap::Args)]
 struct Target {
     /// The coding agent
-    #[arg(value_name = "AGENT", value_parser = PossibleValuesParser::new(Agent::ALL.map(Agent::as_str)))]
-    agent: String,
+    #[arg(value_name = "AGENT", value_parser = PossibleValuesParser::new(Agent::ALL.map(Agent::as_str)), required_unless_present = "list")]
+    agent: Option<String>,
+
+    /// Print the agents, one in each line, and what is changed for each
+    #[arg(long, exclusive = true)]
+    list: bool,
 
     /// Change the settings of the user, for all projects [default]
     #[arg(long, conflicts_with = "project")]
@@ -104,7 +108,7 @@ pub(crate) struct UninstallArgs {
 
 impl Target {
     fn agent(&self) -> Option<Agent> {
-        self.agent.parse().ok()
+        self.agent.as_deref()?.parse().ok()
     }
 
     fn scope(&self) -> Scope {
@@ -114,6 +118,9 @@ impl Target {
 
 /// Runs `tamis install`.
 pub(crate) fn install(args: &InstallArgs) -> Exit {
+    if args.target.list {
+        return list();
+    }
     let (scope, trust_path) = (args.target.scope(), args.trust_path);
     let redact = args.redact.as_deref().map(|what| what == "secrets");
     let asks = redact.is_none() && !args.target.dry_run && is_at_terminal();
@@ -163,6 +170,9 @@ const LONGEST_LINE: u64 = 1024;
 
 /// Runs `tamis uninstall`.
 pub(crate) fn uninstall(args: &UninstallArgs) -> Exit {
+    if args.target.list {
+        return list();
+    }
     let (scope, _unwraps_anyway) = (args.target.scope(), args.mcp);
     let exit = change(&args.target, "nothing to remove", |agent, places| {
         install::uninstall(agent, scope, places)
@@ -175,6 +185,16 @@ pub(crate) fn uninstall(args: &UninstallArgs) -> Exit {
         install::remove_session_files(agent, &places);
     }
     exit
+}
+
+/// Prints the agents.
+fn list() -> Exit {
+    let lines = Agent::ALL.map(|agent| {
+        let what =
+            if agent.has_only_servers() { "MCP servers" } else { "commands and MCP servers" };
+        format!("{:<16}{what}\n", agent.as_str())
+    });
+    print(lines.concat().as_bytes())
 }
 
 fn change(

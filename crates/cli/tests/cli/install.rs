@@ -215,3 +215,36 @@ fn doctor_reports_what_is_missing() {
     assert!(line(&out, "the hook was approved").starts_with("ok      codex: "));
     assert!(line(&out, "nonsense").starts_with("broken  configuration: "));
 }
+
+#[test]
+fn agents_are_listed() {
+    let folder = Folder::new();
+    for command in ["install", "uninstall"] {
+        let ran = at_home(&folder, &[command, "--list"]);
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+        assert!(ran.out.starts_with("claude-code     commands and MCP servers\n"), "{}", ran.out);
+        assert!(ran.out.contains("\nvscode          MCP servers\n"), "{}", ran.out);
+        let ran = at_home(&folder, &[command]);
+        assert_eq!(ran.code, 2);
+        assert!(ran.err.contains("AGENT"), "{}", ran.err);
+    }
+    assert!(names_in(&folder).is_empty());
+}
+
+#[test]
+fn a_check_says_what_is_stored_if_it_is_not_all() {
+    let folder = Folder::new();
+    let text = "version: 1\nfilters:\n  a: {select: [id], root: object}\n  b: {select: [id], root: object, on_error: closed}\n  \
+                c: {select: [id], root: object, retrieve: none}\n";
+    std::fs::write(folder.path("tools.yaml"), text).unwrap();
+    let ran = Ran::new(&folder.any().arg("check").arg(folder.path("tools.yaml")).output().unwrap());
+    let lines: Vec<&str> = ran.out.lines().skip(1).collect();
+    assert_eq!(
+        lines,
+        [
+            "  a: saves: select",
+            "  b: protects: select, on_error; retrieve: cut",
+            "  c: saves: select; retrieve: none"
+        ]
+    );
+}

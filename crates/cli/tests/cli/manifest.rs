@@ -325,7 +325,10 @@ fn check_warns() {
     let ran = folder.tamis(&["check", "w.yaml"], b"");
     assert_eq!(
         (ran.code, ran.out.as_str()),
-        (0, "w.yaml: 2 filters (tamis)\n  a: protects: exclude\n  b: protects: select, on_error\n")
+        (
+            0,
+            "w.yaml: 2 filters (tamis)\n  a: protects: exclude\n  b: protects: select, on_error; retrieve: cut\n"
+        )
     );
     for words in [
         "tamis: w.yaml:2:15: warning: a: `exclude` with an automatic root",
