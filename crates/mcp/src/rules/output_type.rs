@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Map, Value, json};
 use tamis::Spec;
-use tamis::spec::{Root, SelectPath, Siblings};
+use tamis::spec::{Root, SelectPath};
 use tamis_json::path::{Path, PathToken};
 
 use crate::schema_check::{SchemaCheck, SchemaCompiler};
@@ -206,8 +206,7 @@ fn selected(spec: &Spec) -> Option<OutputType> {
     let list = json!({"type": "array", "items": item});
     let path = match &spec.root {
         Root::Object => return Some(OutputType::declared(item)),
-        Root::At(path) if spec.siblings == Siblings::Keep => path,
-        _ if spec.siblings == Siblings::Drop => return Some(OutputType::declared(list)),
+        Root::At(path) => path,
         // The list may be in an object.
         _ => {
             let object = json!({"type": "object", "properties": {LIST: list}});
@@ -343,7 +342,7 @@ mod tests {
             ),
             (
                 r#"{"select":["id","login"],"root":"rows","siblings":"drop"}"#,
-                json!({"type": "object", "properties": {"items": list}, "required": ["items"]}),
+                json!({"type": "object", "properties": {"rows": {"items": item, "properties": {"id": {}, "login": {}}}}}),
             ),
         ] {
             let found = selected(&spec(rules)).unwrap();
