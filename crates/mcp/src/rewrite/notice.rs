@@ -83,7 +83,10 @@ pub(crate) struct Omission {
     /// Whether what is stored has more items than were counted, so that a range of numbers would name others.
     pub(crate) has_other_numbers: bool,
     pub(crate) bytes_in: u64,
+    /// The size of what is shown, as if nothing was factored: by it, what was left out is judged.
     pub(crate) bytes_out: u64,
+    /// The bytes by which factoring has made that shorter.
+    pub(crate) factored: u64,
     pub(crate) hint: Hint,
     /// The tool that returns it.
     pub(crate) tool: &'static str,
@@ -123,9 +126,14 @@ impl ShortPointer {
 }
 
 impl Omission {
+    /// Returns the size of what is shown.
+    fn shown_bytes(&self) -> u64 {
+        self.bytes_out.saturating_sub(self.factored)
+    }
+
     pub(crate) fn notice(&self, remedy: Remedy) -> OmissionNotice {
         let notice =
-            OmissionNotice::new(self.unit, remedy).with_bytes(self.bytes_in, self.bytes_out);
+            OmissionNotice::new(self.unit, remedy).with_bytes(self.bytes_in, self.shown_bytes());
         let notice = notice.with_pointer(self.place.text()).with_others(self.has_others);
         let notice = if self.has_other_numbers { notice.without_range() } else { notice };
         let notice = notice.with_tool(self.tool);
@@ -165,7 +173,7 @@ impl Omission {
         if let Some(place) = self.place.text() {
             member.push_str(&format!("\"pointer\":{},", text::quoted(&place)));
         }
-        let Self { bytes_in, bytes_out, .. } = self;
+        let (bytes_in, bytes_out) = (self.bytes_in, self.shown_bytes());
         if self.has_others {
             member.push_str("\"others\":true,");
         }

@@ -155,7 +155,8 @@ impl Comparison<'_> {
         let shown = shown_items(report);
         let unit = if shown.is_some() { OmittedUnit::Items } else { OmittedUnit::Values };
         let whole = Omission::of_values(run.bytes_in, run.plain_len());
-        let mut omission = Omission { unit, shown, has_other_numbers, ..whole };
+        let factored = run.plain_len() - run.len();
+        let mut omission = Omission { unit, shown, has_other_numbers, factored, ..whole };
         let root = report.root.as_ref().map(PayloadPath::as_str);
         if !place.is_empty() && unit == OmittedUnit::Items {
             omission.place = ShortPointer::of(&format!("{place}{}", root.unwrap_or_default()));
@@ -265,16 +266,18 @@ impl Omission {
         }
         let bytes_in = parts.iter().map(|(_, part)| part.bytes_in).sum();
         let bytes_out = parts.iter().map(|(_, part)| part.bytes_out).sum();
+        let factored = parts.iter().map(|(_, part)| part.factored).sum();
         Some(match blocks {
             Some((shown, of)) => Self {
                 unit: OmittedUnit::Blocks,
                 shown: Some((shown, Some(of))),
                 has_others: count as u64 > of - shown,
+                factored,
                 ..Self::of_values(bytes_in, bytes_out)
             },
             None => {
                 let has_others = largest.has_others || count > 1;
-                Self { has_others, bytes_in, bytes_out, ..*largest }
+                Self { has_others, bytes_in, bytes_out, factored, ..*largest }
             }
         })
     }
@@ -290,6 +293,7 @@ impl Omission {
             has_other_numbers: false,
             bytes_in,
             bytes_out,
+            factored: 0,
             hint: Hint::default(),
             tool: OmissionNotice::TOOL,
         }
