@@ -115,7 +115,8 @@ fn main() -> ExitCode {
         }),
         Err(error) => {
             _ = error.print();
-            if let Some(remedy) = remedy(&error) {
+            let serves = std::env::args_os().nth(1).is_some_and(|word| word == "serve");
+            if let Some(remedy) = remedy(&error, serves) {
                 note(remedy);
             }
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
@@ -130,13 +131,16 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns what to write instead of a command line without a server, or with one in the wrong place.
-fn remedy(error: &clap::Error) -> Option<String> {
+/// Returns what to write instead of a command line without a server, or with a word in the wrong place.
+fn remedy(error: &clap::Error, serves: bool) -> Option<String> {
     match (error.kind(), error.get(ContextKind::InvalidArg)) {
         (ErrorKind::UnknownArgument, Some(ContextValue::String(word)))
             if !word.starts_with('-') =>
         {
-            Some(format!("put -- before the command of the server: tamis mcp -- {word}"))
+            Some(match serves {
+                true => format!("name the file of the routes: tamis serve --config {word}"),
+                false => format!("put -- before the command of the server: tamis mcp -- {word}"),
+            })
         }
         (ErrorKind::MissingRequiredArgument, Some(ContextValue::Strings(missing)))
             if missing.iter().any(|name| name.contains("COMMAND")) =>
