@@ -20,7 +20,8 @@ pub(super) fn max_tokens(profile: Profile) -> Option<u64> {
 pub(super) fn limited(spec: &Spec, tokens: u64) -> Spec {
     let with_limit = |spec: Spec| match spec.budget.is_some() || spec.content.is_some() {
         true => spec,
-        false => preferring(spec).budget(Budget::Tokens(tokens)),
+        // Of a budget in tokens, those of a filter of the user would be counted, and texts are estimated.
+        false => preferring(spec).budget(Budget::Bytes(tokens.saturating_mul(4))),
     };
     let mut spec = spec.clone();
     match spec.when.take() {
