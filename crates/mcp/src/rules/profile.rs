@@ -20,7 +20,7 @@ pub(super) fn max_tokens(profile: Profile) -> Option<u64> {
 pub(super) fn limited(spec: &Spec, tokens: u64) -> Spec {
     let with_limit = |spec: Spec| match spec.budget.is_some() || spec.content.is_some() {
         true => spec,
-        // Of a budget in tokens, those of a filter of the user would be counted, and texts are estimated.
+        // A budget of the user in tokens would count them, and texts are estimated.
         false => preferring(spec).budget(Budget::Bytes(tokens.saturating_mul(4))),
     };
     let mut spec = spec.clone();
