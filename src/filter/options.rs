@@ -454,7 +454,7 @@ impl CallOptions {
 
     /// Returns which rules of a program the call skips, or `None` if all apply.
     pub(crate) fn skips(&self, program: &CompiledProgram) -> Option<Skips> {
-        match (self.raw && program.spec.allows_raw(), self.is_error) {
+        match (self.raw && program.allows_raw(), self.is_error) {
             (true, false) => Some(Skips::Raw),
             (true, true) => Some(Skips::RawOfFailed),
             (false, true) => Some(Skips::Failed),

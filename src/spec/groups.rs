@@ -1,7 +1,7 @@
 //! The groups of rules that a spec has.
 
 use super::rule_kind::RuleGroup;
-use super::{Omitted, OnError, Spec};
+use super::{InnerRules, Omitted, OnError, Spec};
 use crate::reserved::ReservedParameters;
 
 impl Spec {
@@ -66,8 +66,16 @@ impl Spec {
         self.changes_output().then(|| ReservedParameters::new(self.allows_raw()))
     }
 
+    /// Returns whether a call may ask for raw output: what `allow_raw` was set to, otherwise yes unless a rule `redact` is
+    /// somewhere in the spec. Raw output skips the branches of `when` and `json_strings`, and with them their `redact`.
     #[doc(hidden)]
     pub fn allows_raw(&self) -> bool {
-        self.allow_raw.unwrap_or(self.redact.is_none())
+        self.allow_raw.unwrap_or_else(|| {
+            let inner = self.json_strings.iter().filter_map(|strings| match &strings.apply {
+                InnerRules::Same => None,
+                InnerRules::Spec(inner) => Some(inner.as_ref()),
+            });
+            self.redact.is_none() && self.when.iter().flatten().chain(inner).all(Self::allows_raw)
+        })
     }
 }

@@ -64,6 +64,18 @@ impl Program {
 }
 
 impl CompiledProgram {
+    /// Returns whether a call may ask for raw output: each level of the program allows it.
+    pub(in crate::filter) fn allows_raw(&self) -> bool {
+        let mut level = Some(self);
+        while let Some(compiled) = level {
+            if !compiled.spec.allows_raw() {
+                return false;
+            }
+            level = compiled.fallback.as_ref().map(|program| &**program.compiled());
+        }
+        true
+    }
+
     /// Returns a program with no rules but `extract` and `redact`.
     fn raw(&self) -> Self {
         self.of_source(|rule| rule.traits().calls == Calls::Raw)
