@@ -11,13 +11,14 @@
 
 use super::content::WholeDocument;
 use super::document::DocumentStage;
+use super::factored_value::FactoredValueGuard;
 use super::json_strings::JsonStringStage;
 use super::output::output_stage;
 use super::payload::PayloadStage;
 use super::payload_length::PayloadLength;
 use super::pipe::{NewRun, Pipe, Stage};
 use super::root::Payload;
-use crate::filter::compile::program::Program;
+use crate::filter::compile::program::{CompiledProgram, Program};
 use crate::filter::compile::size_policy::SizePolicy;
 use crate::filter::compile::stages::StageKind;
 use crate::filter::options::CallOptions;
@@ -38,6 +39,7 @@ pub(super) fn build_pipe(
     let mut stages: Vec<Box<dyn Stage>> = Vec::new();
     if compiled.json_strings.is_some() {
         stages.push(Box::new(JsonStringStage::new(compiled, options, new_run)));
+        stages.extend(factored_guard(compiled));
         let rest = program.after_strings();
         if kinds(rest).as_slice() != [StageKind::Validate] {
             stages.push(new_run(rest, &options.after_strings()));
@@ -55,6 +57,7 @@ pub(super) fn build_pipe(
             StageKind::Extract | StageKind::Retain | StageKind::Patches | StageKind::Validate => {
                 if stages.is_empty() {
                     stages.push(Box::new(DocumentStage::new(compiled, options)));
+                    stages.extend(factored_guard(compiled));
                 }
             }
             // The run has chosen, and this is the program of the branch.
@@ -78,4 +81,8 @@ pub(super) fn build_pipe(
         }
     }
     Pipe::new(stages)
+}
+
+fn factored_guard(compiled: &CompiledProgram) -> Option<Box<dyn Stage>> {
+    FactoredValueGuard::of(compiled).map(|guard| Box::new(guard) as Box<dyn Stage>)
 }

@@ -23,7 +23,7 @@
 
 mod inner;
 mod report;
-mod restoring;
+pub(super) mod restoring;
 
 use tamis_json::bom::BomSkipper;
 use tamis_json::error::{Error, ErrorKind, Raise};

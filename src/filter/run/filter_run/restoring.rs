@@ -48,12 +48,28 @@ pub(super) struct FactoredInput {
 }
 
 /// The kind of an input, known from its first bytes.
-enum Decision {
+pub(in crate::filter::run) enum Decision {
     Open,
     Factored,
     Other,
-    /// There is too much white space before the first name.
-    TooLong,
+}
+
+/// Returns the kind of an input by its first bytes, without white space before the first name. Called for each byte.
+pub(in crate::filter::run) fn decision(first: &[u8]) -> Decision {
+    let is_possible = match first {
+        [b'{'] | [b'{', b'"'] => true,
+        [b'{', b'"', name @ ..] => {
+            let escapes = name.iter().rev().skip(1).take_while(|byte| **byte == b'\\').count();
+            if name.len() > 1 && name.ends_with(b"\"") && escapes % 2 == 0 {
+                let name = unescape(name.get(..name.len() - 1).unwrap_or_default());
+                let is_factored = name.is_some_and(|name| name == NAME);
+                return if is_factored { Decision::Factored } else { Decision::Other };
+            }
+            matches!(name.first(), Some(b'_' | b'\\'))
+        }
+        _ => false,
+    };
+    if is_possible && first.len() <= DECIDING { Decision::Open } else { Decision::Other }
 }
 
 impl FactoredInput {
@@ -82,17 +98,17 @@ impl FactoredInput {
     ) -> Result<Option<Self>, Error> {
         if !self.is_factored {
             match self.decide(bytes, limits) {
-                Decision::Open
+                Some(Decision::Open)
                     if self.held.len() == 0 && self.beginning.len() + bytes.len() <= SHORT =>
                 {
                     self.beginning.extend_from_slice(bytes);
                     return Ok(None);
                 }
-                Decision::Open => {}
-                Decision::Factored => self.is_factored = true,
-                Decision::Other => return Ok(Some(std::mem::take(self))),
+                Some(Decision::Open) => {}
+                Some(Decision::Factored) => self.is_factored = true,
+                Some(Decision::Other) => return Ok(Some(std::mem::take(self))),
                 // Where the input is split makes no difference, although what decides need not be held.
-                Decision::TooLong => return Err(Hold::place(limits, Hold::overflow(limits))),
+                None => return Err(Hold::place(limits, Hold::overflow(limits))),
             }
         }
         let held = self.held.push(&self.beginning, limits, meter);
@@ -102,38 +118,24 @@ impl FactoredInput {
         Ok(None)
     }
 
-    fn decide(&mut self, bytes: &[u8], limits: &Limits) -> Decision {
+    /// Returns the kind of the input, or `None` if there is too much white space before the first name.
+    fn decide(&mut self, bytes: &[u8], limits: &Limits) -> Option<Decision> {
         let most = Hold::capacity(limits).max(SHORT as u64);
         for byte in bytes {
             self.undecided += 1;
             if self.undecided > most {
-                return Decision::TooLong;
+                return None;
             }
             if self.first.len() < 2 && matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
                 continue;
             }
             self.first.push(*byte);
-            let is_possible = match self.first.as_slice() {
-                [b'{'] | [b'{', b'"'] => true,
-                [b'{', b'"', name @ ..] => {
-                    let ends = name.len() > 1
-                        && name.ends_with(b"\"")
-                        && name.iter().rev().skip(1).take_while(|byte| **byte == b'\\').count() % 2
-                            == 0;
-                    if ends {
-                        let name = unescape(name.get(..name.len() - 1).unwrap_or_default());
-                        let is_factored = name.is_some_and(|name| name == NAME);
-                        return if is_factored { Decision::Factored } else { Decision::Other };
-                    }
-                    matches!(name.first(), Some(b'_' | b'\\'))
-                }
-                _ => false,
-            };
-            if !is_possible || self.first.len() > DECIDING {
-                return Decision::Other;
+            match decision(&self.first) {
+                Decision::Open => {}
+                decided => return Some(decided),
             }
         }
-        Decision::Open
+        Some(Decision::Open)
     }
 }
 
