@@ -47,6 +47,33 @@ impl DecodedText {
         }
     }
 
+    /// Decodes the input as [`read`](Self::read) does, and then what is percent-encoded, also more than once, as in a URL
+    /// inside the query of another one inside a third one.
+    pub(super) fn read_url(
+        &mut self,
+        form: TextForm,
+        input: &[u8],
+        from: usize,
+        most: usize,
+        ended: bool,
+    ) {
+        self.read(form, input, from, most, ended);
+        let (mut kept, mut at) = (0, 0);
+        while at < self.text.len() {
+            let (byte, len) = url_character(self.text.get(at..).unwrap_or_default());
+            let end = self.ends.get(at + len - 1).copied();
+            if let (Some(to), Some(place), Some(end)) =
+                (self.text.get_mut(kept), self.ends.get_mut(kept), end)
+            {
+                (*to, *place) = (byte, end);
+            }
+            (kept, at) = (kept + 1, at + len);
+        }
+        self.text.truncate(kept);
+        self.ends.truncate(kept);
+        self.most = if self.most == at { kept } else { self.most };
+    }
+
     pub(super) fn text(&self) -> &[u8] {
         &self.text
     }
@@ -66,6 +93,24 @@ impl DecodedText {
     pub(super) fn is_full(&self) -> bool {
         self.text.len() >= self.most
     }
+}
+
+/// The most times that one character is percent-encoded.
+const LEVELS: usize = 3;
+
+/// Returns the first character of a text, percent-encoded or not, and the length of its spelling.
+fn url_character(text: &[u8]) -> (u8, usize) {
+    let (mut byte, mut len) = (text.first().copied().unwrap_or(0), 1);
+    for _ in 0..LEVELS {
+        let digits = text.get(len..len + 2).filter(|_| byte == b'%');
+        let Some([high, low]) = digits.filter(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+        else {
+            break;
+        };
+        let code = (hex(*high) << 4 | hex(*low)) as u8;
+        (byte, len) = (if code.is_ascii() { code } else { 0x80 }, len + 2);
+    }
+    (byte, len)
 }
 
 /// A piece of text in UTF-8, and where each of its characters is in the input.

@@ -59,6 +59,8 @@ pub(super) struct SecretFilter {
     pub(super) floor: usize,
     /// The characters before it.
     pub(super) before_floor: Before,
+    /// No secret whose percent-encoding is resolved begins before.
+    pub(super) decoded_to: usize,
     /// A position, and that of the next quote or escape from there, or the end.
     pub(super) special: (usize, usize),
     /// The progress in a secret whose end is not known.
@@ -93,6 +95,7 @@ impl SecretFilter {
             done: 0,
             floor: 0,
             before_floor: Before::EDGE,
+            decoded_to: 0,
             special: UNKNOWN,
             rest: None,
             key_lines: None,
@@ -164,6 +167,7 @@ impl SecretFilter {
         self.buffer.clear();
         (self.total, self.odd, self.written, self.done) = (0, false, 0, 0);
         (self.floor, self.before_floor, self.special) = (0, Before::EDGE, UNKNOWN);
+        self.decoded_to = 0;
         (self.rest, self.key_lines, self.keys) = (None, None, KeyNames::default());
     }
 
@@ -223,6 +227,7 @@ impl SecretFilter {
                 Hit::EscapedName if found.at < self.floor => Look::Nothing,
                 Hit::EscapedName => self.look_around(found.at, ended, sink),
                 Hit::Name => self.look_at_name(found.at, ended, sink),
+                Hit::Encoded => self.look_at_encoded(found.at, ended, sink),
                 Hit::Escape => self.look_at_escape(found.at, ended, sink),
             };
             match look {
@@ -280,7 +285,8 @@ impl SecretFilter {
         }
         self.odd = is_escaped(&self.buffer, self.odd, bytes);
         self.buffer.drain(..bytes);
-        for place in [&mut self.written, &mut self.done, &mut self.floor] {
+        let places = [&mut self.written, &mut self.done, &mut self.floor, &mut self.decoded_to];
+        for place in places {
             *place = place.saturating_sub(bytes);
         }
     }

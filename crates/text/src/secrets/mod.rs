@@ -28,6 +28,7 @@ mod contacts;
 #[cfg(test)]
 mod contexts;
 mod decode;
+mod encoded;
 mod filter;
 mod fingerprints;
 mod key_lines;

@@ -9,6 +9,7 @@ use tamis_json::sink::Sink;
 use super::before::{Before, REACH};
 use super::before_text::{CONTEXT_BYTES, Earlier, has_context};
 use super::decode::{DecodedText, MOST, after_escape, hex, is_escaped};
+use super::encoded::hides_any;
 use super::filter::{ESCAPE, Look, SecretFilter};
 use super::fingerprints::{AnchorPlace, BEFORE, Fingerprints, URL_BEFORE};
 use super::kinds::{Kind, URL_PASSWORD, has};
@@ -29,6 +30,15 @@ const SLASHES: usize = 5;
 const FIRST_OF_REST: usize = 256;
 /// The most signs `@` of one URL, in the name of the user and the password.
 const MOST_SIGNS: usize = 4;
+
+/// A secret of a string.
+struct Secret {
+    from: usize,
+    to: usize,
+    kind: &'static str,
+    /// The rest of a private key may follow, and whether more than its first line was read.
+    key_lines: Option<bool>,
+}
 
 impl SecretFilter {
     /// Looks at the text around an escape, if the search may miss a secret because of it.
@@ -110,7 +120,13 @@ impl SecretFilter {
             return Look::Nothing;
         }
         if self.may_be_after_escape(at) {
-            return self.look_around(at, ended, sink);
+            let is_encoded = self.has_encoded_value(at);
+            let look =
+                if is_encoded { self.look_at_encoded(at, ended, sink) } else { Look::Nothing };
+            return match look {
+                Look::Nothing => self.look_around(at, ended, sink),
+                look => look,
+            };
         }
         let kinds = announced_by(&self.buffer, at, self.before(at), self.level);
         if kinds.is_empty() {
@@ -120,6 +136,12 @@ impl SecretFilter {
         for kind in kinds {
             let shown = self.buffer.get(..stop).unwrap_or_default();
             let found = compare_named(kind, shown, at, is_end);
+            if matches!(found, Match::No | Match::Found { .. }) && self.has_encoded_value(at) {
+                match self.look_at_encoded(at, ended, sink) {
+                    Look::Nothing => {}
+                    look => return look,
+                }
+            }
             if let Some(look) = self.look_at_match(found, kind, [at, at, stop], ended, sink) {
                 return look;
             }
@@ -168,6 +190,12 @@ impl SecretFilter {
             }
             let shown = self.buffer.get(..stop).unwrap_or_default();
             let found = compare_after_anchor(kind, shown, [begin, after], spelling, is_end);
+            if kind.by_name && found == Match::No && self.has_encoded_value(after) {
+                match self.look_at_encoded(begin, ended, sink) {
+                    Look::Nothing => {}
+                    look => return look,
+                }
+            }
             if let Some(look) = self.look_at_match(found, kind, [at, begin, stop], ended, sink) {
                 return look;
             }
@@ -256,7 +284,7 @@ impl SecretFilter {
                 decoded.read(self.form, contents, begin, MOST, true);
                 let mut announces = Vec::new();
                 if !is_key {
-                    self.replace_all(&decoded, sink);
+                    self.replace_all(&decoded, close, sink);
                 } else if !self.replace_key(&decoded, begin, close, sink) {
                     announces = announced(decoded.text(), self.level);
                 }
@@ -290,7 +318,7 @@ impl SecretFilter {
     }
 
     /// Finds the string around a place. All of a text that is not JSON is one long string.
-    fn string_around(&self, hit: usize, ended: bool) -> Around {
+    pub(super) fn string_around(&self, hit: usize, ended: bool) -> Around {
         match self.form {
             TextForm::Plain => Around::Long(None),
             TextForm::Json => string_around(&self.buffer, self.odd, self.floor, hit, ended),
@@ -298,31 +326,54 @@ impl SecretFilter {
     }
 
     /// Replaces the secrets of a whole string.
-    fn replace_all(&mut self, decoded: &DecodedText, sink: &mut dyn Sink) {
+    fn replace_all(&mut self, decoded: &DecodedText, close: usize, sink: &mut dyn Sink) {
+        let mut secrets = self.secrets_of(decoded);
+        self.key_lines = secrets.last().and_then(|last| last.key_lines);
+        if hides_any(decoded.text()) {
+            let mut encoded = DecodedText::default();
+            let contents = self.buffer.get(..close).unwrap_or_default();
+            encoded.read_url(self.form, contents, decoded.place(0), MOST, true);
+            secrets.extend(self.secrets_of(&encoded));
+            secrets.sort_by_key(|secret| secret.from);
+        }
+        for Secret { from, to, kind, .. } in secrets {
+            match from < self.written {
+                true => self.written = self.written.max(to),
+                false => self.replace(from, to, kind, sink),
+            }
+        }
+    }
+
+    /// Returns the secrets of a whole string, in their order.
+    fn secrets_of(&self, decoded: &DecodedText) -> Vec<Secret> {
         let (text, mut index, mut before) = (decoded.text(), 0, Before::EDGE);
+        let mut secrets = Vec::new();
         while index < text.len() {
             let (found, kind) = find_at(Earlier::NONE, text, index, before, true, self.level);
-            let to = match found {
-                Match::No | Match::More => index + 1,
+            let mut key_lines = None;
+            let found = match found {
+                Match::No | Match::More => None,
                 Match::Found { from, to } => {
-                    self.replace(decoded.place(from), decoded.place(to), kind, sink);
-                    to
+                    Some((from, self.value_end(decoded, kind, [from, to])))
                 }
                 Match::Long { from, to, rest } => {
                     let more = text.get(to..).unwrap_or_default();
                     let mut state = RestState::new(rest);
                     let to = to + state.take(more, true).0;
-                    self.replace(decoded.place(from), decoded.place(to), kind, sink);
                     // The rest of a key may follow in strings of their own.
-                    self.key_lines =
-                        (state.is_open_key() && to == text.len()).then(|| state.is_begun());
-                    to
+                    key_lines = (state.is_open_key() && to == text.len()).then(|| state.is_begun());
+                    Some((from, to))
                 }
             };
-            let next = to.max(index + 1);
+            if let Some((from, to)) = found {
+                let (from, to) = (decoded.place(from), decoded.place(to));
+                secrets.push(Secret { from, to, kind, key_lines });
+            }
+            let next = found.map_or(0, |(_, to)| to).max(index + 1);
             before = before.and(text.get(index..next).unwrap_or_default());
             index = next;
         }
+        secrets
     }
 
     /// Replaces the value of a key that announces secrets of these kinds, if it has the form of one. The key has its quotes at `quote` and
@@ -346,7 +397,7 @@ impl SecretFilter {
     }
 
     /// Replaces a key if it has a secret. Returns whether it does.
-    fn replace_key(
+    pub(super) fn replace_key(
         &mut self,
         decoded: &DecodedText,
         begin: usize,

@@ -19,6 +19,7 @@ use tamis_json::scan::{BLOCK, Scanner, WORD_BLOCKS, WordMasks, WordMasksReader};
 
 use super::before::{MOST_SIGNS, REACH};
 use super::before_text::OPTION;
+use super::encoded::may_hide;
 use super::fingerprints::{Fingerprints, first_eight, may_be_long};
 use super::kinds::has;
 use super::names::{BETWEEN, may_end_with_name};
@@ -55,6 +56,8 @@ pub(super) enum Hit {
     Long,
     /// The dash of an option of a command whose argument has a password.
     Option,
+    /// The beginning of a percent-encoded character that may hide a secret.
+    Encoded,
     /// The beginning of an escape for an ASCII character.
     Escape,
 }
@@ -261,6 +264,9 @@ impl Search {
             self.find_word(bytes, at + 3);
             if let Some([b'%', b'3', b'A' | b'a', b'%' | b'/' | b'\\']) = bytes.get(at..at + 4) {
                 self.found.push(Found { hit: Hit::EncodedUrl, at, noticed: at });
+            }
+            if may_hide(bytes, at) {
+                self.found.push(Found { hit: Hit::Encoded, at, noticed: at });
             }
         }
     }

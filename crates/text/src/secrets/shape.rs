@@ -50,6 +50,17 @@ pub(super) fn compare_after_anchor(
     ended: bool,
 ) -> Match {
     match compare_parts(kind, kind.parts, Spelled { text, spelling, ended }, start, at) {
+        // Characters of the secret may follow that are encoded.
+        Ok(Match::Found { from, to })
+            if spelling == Spelling::Plain && text.get(to) == Some(&b'%') && !has_end(kind) =>
+        {
+            let encoded = Spelled { text, spelling: Spelling::Percent, ended };
+            match compare(kind, encoded, start, at) {
+                Match::No => Match::Found { from, to },
+                Match::Found { to: shorter, .. } if shorter < to => Match::Found { from, to },
+                found => found,
+            }
+        }
         Ok(found) => found,
         // The password of a URL that is not encoded may have encoded signs.
         Err(other) if spelling == Spelling::Plain && text.get(other) == Some(&b'%') => {
@@ -59,6 +70,11 @@ pub(super) fn compare_after_anchor(
         }
         Err(_) => Match::No,
     }
+}
+
+/// Returns whether the end of a secret is not that of the characters of its class.
+fn has_end(kind: &Kind) -> bool {
+    !matches!(kind.parts.last(), Some(Part::Open(..)))
 }
 
 /// Compares parts. `Err`: the text at this position does not have the shape.

@@ -75,10 +75,17 @@ pub(super) fn value_after_key(
     let contents = input.get(..close).unwrap_or_default();
     let mut value = DecodedText::default();
     value.read(TextForm::Json, contents, at, MOST, true);
-    let found = kinds.iter().find_map(|kind| match compare_value(kind, value.text()) {
-        Match::Found { from, to } => Some((kind.name, from, to)),
-        _ => None,
-    });
+    let find = |value: &DecodedText| {
+        kinds.iter().find_map(|kind| match compare_value(kind, value.text()) {
+            Match::Found { from, to } => Some((kind.name, from, to)),
+            _ => None,
+        })
+    };
+    let mut found = find(&value);
+    if found.is_none() && memchr::memchr(b'%', value.text()).is_some() {
+        value.read_url(TextForm::Json, contents, at, MOST, true);
+        found = find(&value);
+    }
     match found {
         Some((kind, from, to)) => Value::Secret {
             kind,
