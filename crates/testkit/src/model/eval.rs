@@ -143,6 +143,9 @@ fn evaluate(rules: &Rules, document: &Node) -> Result<Verdict, Verdict> {
         is_kept: false,
         kinds_kept: 0,
         omitted: 0,
+        values: 0,
+        containers: false,
+        elements: false,
     };
     let mut report = Expected { applied: rules.any(), ..Expected::default() };
     let raw_text = target == Target::RawText;
@@ -286,6 +289,12 @@ pub(super) struct State<'a> {
     pub(super) kinds_kept: usize,
     /// Values that `omit` removed.
     omitted: usize,
+    /// The values at the end of the followed path.
+    pub(super) values: usize,
+    /// A wildcard of the followed path had a container.
+    pub(super) containers: bool,
+    /// An element of such a container lacked the rest of the path.
+    elements: bool,
 }
 
 impl State<'_> {
@@ -349,9 +358,6 @@ impl State<'_> {
                 let kind = if twice { ErrorKind::Duplicate } else { ErrorKind::Miss };
                 return Err(Verdict::Fails(Some(kind)));
             }
-            if rules.drop_nulls || rules.drop_empty {
-                return Err(Verdict::Silent("drops after a total miss"));
-            }
             (report.applied, report.missed) = (false, true);
             report.partial_miss = Vec::new();
         }
@@ -408,14 +414,16 @@ impl State<'_> {
         let mut any = false;
         let mut leaves = Vec::new();
         for (number, source) in select.iter().enumerate() {
+            (self.values, self.containers, self.elements) = (0, false, false);
             let values = objects.iter().map(|item| self.follow(item, number, &source.path));
             let values: Vec<Node> = values.collect::<Vec<_>>().into_iter().flatten().collect();
             let mut found = Found::default();
             if source.fields.is_empty() {
-                if values.is_empty() {
+                let is_found = self.values > 0 || (self.containers && !self.elements);
+                if !is_found {
                     report.partial_miss.push(source.path.text.clone());
                 }
-                any |= !values.is_empty();
+                any |= is_found;
                 continue;
             }
             for value in &values {
@@ -434,9 +442,10 @@ impl State<'_> {
             _ => item.clone(),
         };
         let mut left = exclude_item(&projected, &Places::start(&self.rules.exclude));
-        if !missed {
-            left = self.omit(&left);
+        if missed {
+            return left;
         }
+        left = self.omit(&left);
         drop_members(&left, self.rules)
     }
 
@@ -481,7 +490,10 @@ impl State<'_> {
     /// The result of a path: a value, or from the first wildcard on an array of values. `path` is the part that is not yet
     /// followed.
     fn find(&mut self, node: &Node, path: &[Token]) -> Option<Node> {
-        let Some(token) = path.first() else { return Some(node.clone()) };
+        let Some(token) = path.first() else {
+            self.values += 1;
+            return Some(node.clone());
+        };
         if let Some(kind) = self.other_kind(node, path) {
             self.is_kept = *token != Token::Any;
             return Some(self.keep(node, path, kind));
@@ -491,6 +503,7 @@ impl State<'_> {
                 return None;
             }
             let mut found = Vec::new();
+            self.containers = true;
             self.gather(node, path, &mut found);
             return Some(Node { at: node.at, value: Value::Array(found) });
         }
@@ -499,7 +512,10 @@ impl State<'_> {
     }
 
     pub(super) fn gather(&mut self, node: &Node, path: &[Token], found: &mut Vec<Node>) {
-        let Some(token) = path.first() else { return found.push(node.clone()) };
+        let Some(token) = path.first() else {
+            self.values += 1;
+            return found.push(node.clone());
+        };
         if let Some(kind) = self.other_kind(node, path) {
             return self.gather_kept(node, path, kind, found);
         }
@@ -516,11 +532,10 @@ impl State<'_> {
                     self.gather(&member.node, &path[1..], found);
                 }
             }
-            _ => {
-                if let Some(child) = self.step(node, path) {
-                    self.gather(child, &path[1..], found);
-                }
-            }
+            _ => match self.step(node, path) {
+                Some(child) => self.gather(child, &path[1..], found),
+                None => self.elements = true,
+            },
         }
     }
 

@@ -89,14 +89,15 @@ impl ItemsState {
             exclude: _,
             with_omit: _,
             omits_from: _,
-            drop_nulls,
-            drop_empty,
+            drop_nulls: _,
+            drop_empty: _,
             closed: _,
             judges: _,
             refuses: _,
             duplicates: _,
         } = cx.rules;
-        kind.is_container() && (!cursor.is_dead() || *drop_nulls || *drop_empty)
+        let drops = self.drops(cx.rules);
+        kind.is_container() && (!cursor.is_dead() || drops.0 || drops.1)
     }
 
     /// Opens a container, with its key as spelled in the input.
@@ -164,19 +165,20 @@ impl ItemsState {
             exclude: _,
             with_omit: _,
             omits_from: _,
-            drop_nulls,
-            drop_empty,
+            drop_nulls: _,
+            drop_empty: _,
             closed: _,
             judges: _,
             refuses: _,
             duplicates: _,
         } = cx.rules;
+        let (drop_nulls, drop_empty) = self.drops(cx.rules);
         // Only members are dropped by kind. An element keeps its place.
         let member = !matches!(label, Label::None);
         let dropped = member
             && match kind {
-                ValueKind::Null => *drop_nulls,
-                ValueKind::EmptyString => *drop_empty,
+                ValueKind::Null => drop_nulls,
+                ValueKind::EmptyString => drop_empty,
                 _ => false,
             };
         // A hit also removes a container, so nothing below it needs a look.
@@ -219,7 +221,7 @@ impl ItemsState {
         cursor: &Cursor,
     ) -> Interest {
         let member = !matches!(label, Label::None);
-        self.open_labelled(cx, label, kind, member && cx.rules.drop_empty);
+        self.open_labelled(cx, label, kind, member && self.drops(cx.rules).1);
         let object = kind == ValueKind::Object;
         let cursor = cursor.clone();
         self.roles.push(ContainerRole::Emit { cursor, object, item: false, wrapped: false });

@@ -185,12 +185,14 @@ impl ItemsState {
 
     /// Decides, because every item that counts was seen. Called at the end of the payload, at the end of a payload
     /// that is an object, and at the first element that `max_items` cuts. Does nothing in the stage itself. Without a
-    /// select, or without an object among the items, nothing can be missed, so that counts as a hit.
+    /// select, or without an object among the items, nothing can be missed, so that counts as a hit. So does a source whose
+    /// containers were all empty.
     pub(super) fn considered(&mut self, cx: &Cx<'_>) -> Result<(), Raise> {
         if self.search != HitSearch::Probing(None) {
             return Ok(());
         }
-        let Some(select) = cx.rules.select.as_ref().filter(|_| self.objects) else {
+        let select = cx.rules.select.as_ref().filter(|_| self.objects);
+        let Some(select) = select.filter(|_| !self.has_empty_source(cx)) else {
             self.decide(cx, HitOutcome::Hit);
             return Ok(());
         };

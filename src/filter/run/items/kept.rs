@@ -15,6 +15,7 @@ use tamis_json::path::trie::{Cursor, NodeId};
 use tamis_json::{Interest, ValueKind, ValueSlot};
 
 use super::label::Label;
+use super::sighting::Sighting;
 use super::{ContainerRole, Cx, ItemsState};
 use crate::filter::compile::select::SelectNode;
 use crate::filter::compile::select_source::SelectSource;
@@ -84,9 +85,12 @@ impl ItemsState {
         let source = select.sources.get(number as usize)?;
         let other = source.other_kind(token, kind)?;
         let is_itself = matches!(other, OtherKind::Itself);
-        if let Some(stopped) = self.find_kept(cx, source, number, is_itself) {
+        let end = source.path.0.len();
+        let is_value = is_itself || matches!(other, OtherKind::OnlyElement(next) if next == end);
+        if is_value && let Some(stopped) = self.find_kept(cx, source, number, is_itself) {
             return Some(stopped);
         }
+        self.see(number, Sighting::Empty);
         self.counts.other_kinds += 1;
         let removed = cx.rules.removed(false);
         let cursor = match (slot, source.exclude.is_hit()) {
@@ -95,18 +99,25 @@ impl ItemsState {
         };
         // The key of the value is that of a step on the way.
         let label = slot.map_or(Label::None, |_| Label::Given(select.key(number)));
-        // Nothing of a removed source is written.
-        if is_itself || source.exclude.is_hit() {
+        // Nothing of a removed source is written, but the rest of its path is followed.
+        let is_removed = source.exclude.is_hit();
+        if is_itself || (is_removed && (is_value || source.projection.is_some())) {
+            if is_removed && slot.is_none() && source.projection.is_none() {
+                return Some(Interest::Skip);
+            }
             self.gathered += u64::from(slot.is_none());
             return Some(self.emit(cx, label, kind, &cursor));
         }
-        let outer = slot.is_some();
+        if is_removed && slot.is_some() {
+            self.counts.omitted += u64::from(cx.rules.is_omitted(&source.exclude));
+        }
+        let outer = slot.is_some() && !is_removed;
         if outer {
             self.open_labelled(cx, label, ValueKind::Array, cx.rules.drop_empty);
             self.gathered = 0;
         }
         let (token, each) = match other {
-            OtherKind::OnlyElement(next) if next == source.path.0.len() => {
+            OtherKind::OnlyElement(next) if next == end => {
                 let cursor = source.exclude.element(removed, self.gathered);
                 self.gathered += 1;
                 return Some(self.only_element(cx, source.projection, kind, &cursor, outer));

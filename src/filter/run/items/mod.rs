@@ -22,6 +22,7 @@
 //! | `emit.rs` | is a value written as a whole, in part, or not at all? |
 //! | `policy.rs` | which members may the machine handle without asking? |
 //! | `tester.rs` | does `where` keep this item? |
+//! | `sighting.rs` | do the items have a source? |
 //! | `first_hit.rs` | does the select apply to this document? |
 //!
 //! **One document.** With `select: id, user, name=user.name` and `[{"id":1,"user":{"name":"Ada"}}]` the calls are:
@@ -46,6 +47,7 @@ mod project;
 mod root;
 mod seen_names;
 mod select;
+mod sighting;
 mod tested;
 mod tester;
 
@@ -58,6 +60,7 @@ use counts::ItemCounts;
 use field_marks::FieldMarks;
 use first_hit::HitSearch;
 use seen_names::SeenNames;
+use sighting::Sighting;
 use tamis_json::error::{ErrorKind, Raise};
 use tamis_json::limits::Limits;
 use tamis_json::nearest::ComparisonBudget;
@@ -76,7 +79,6 @@ use super::root::Payload;
 use crate::filter::compile::items::ItemRules;
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::compile::select::SelectRules;
-use crate::filter::compile::select_source::SelectSource;
 use crate::spec::DuplicateKeys;
 
 /// The number of missed paths that are named in a message and corrected.
@@ -145,8 +147,8 @@ struct ItemsState {
     writer: JsonWriter,
     /// Whether the select applies to this document.
     search: HitSearch,
-    /// By source: found in some item.
-    found: Vec<bool>,
+    /// By source: what the items had of it.
+    found: Vec<Sighting>,
     /// By node of the select trie: what the machine may do with a member of that name.
     actions: Vec<Action>,
     /// There was an object among the items.
@@ -217,7 +219,7 @@ impl ItemsStage {
             roles: SmallVec::new(),
             writer: JsonWriter::default(),
             search: HitSearch::Open,
-            found: vec![false; sources],
+            found: vec![Sighting::None; sources],
             actions: vec![Action::Ask; nodes],
             objects: false,
             seen: None,
@@ -318,9 +320,7 @@ impl ItemsStage {
             return Vec::new();
         }
         let sources = select.sources.iter().zip(&self.state.found);
-        // A projection is missed by its leaves.
-        let counts = |source: &SelectSource| !source.passing && source.projection.is_none();
-        let missed = sources.filter(|(source, found)| !**found && counts(source));
+        let missed = sources.filter(|(source, found)| !found.is_found() && source.may_be_missed());
         missed.map(|(source, _)| source.text.clone()).collect()
     }
 }
@@ -331,7 +331,7 @@ impl ItemsState {
         self.roles.clear();
         self.writer.reset();
         self.search = HitSearch::Open;
-        self.found.fill(false);
+        self.found.fill(Sighting::None);
         self.actions.fill(Action::Ask);
         self.fields.reset();
         self.objects = false;
@@ -437,6 +437,7 @@ impl ItemsState {
     /// Ends the innermost container, and writes its bracket if it was opened in the output.
     fn close(&mut self, cx: &mut Cx<'_>) -> Result<(), Raise> {
         let role = self.roles.pop();
+        role.iter().for_each(|role| self.end_gather(cx.rules, role));
         let wrapped = matches!(
             role,
             Some(
@@ -546,6 +547,13 @@ impl ItemsState {
     fn max_items(&self, rules: &ItemRules) -> u64 {
         // After a total miss there is no limit.
         if self.has_missed() { u64::MAX } else { rules.max_items }
+    }
+
+    /// Returns which values the rules drop by their kind: null, and what is empty. After a total miss none are.
+    #[inline]
+    fn drops(&self, rules: &ItemRules) -> (bool, bool) {
+        let applies = !self.has_missed();
+        (rules.drop_nulls && applies, rules.drop_empty && applies)
     }
 
     /// Returns the selection, unless it does not apply to this document.

@@ -103,8 +103,11 @@ impl ItemsState {
                     // Elements have indices, which may be excluded.
                     (false, false) => return Policy::ASK,
                 };
-                let drop =
-                    if *object { KindSet::new(*drop_nulls, *drop_empty) } else { KindSet::EMPTY };
+                let drop = if *object && !has_missed {
+                    KindSet::new(*drop_nulls, *drop_empty)
+                } else {
+                    KindSet::EMPTY
+                };
                 let omitted = Some(&mut counts.omitted);
                 Policy { names, drop, omitted, output, ..Policy::all(Action::Keep) }
             }

@@ -41,6 +41,7 @@ use super::captured::{CapturedValue, ReplayTask};
 use super::first_hit::HitOutcome;
 use super::label::Label;
 use super::seen_names::SeenNames;
+use super::sighting::Sighting;
 use super::{ContainerRole, Cx, ItemsStage, ItemsState};
 use crate::filter::compile::select::SelectRules;
 use crate::filter::compile::select_source::SelectSource;
@@ -151,7 +152,7 @@ impl ItemsState {
             Some(source) => {
                 let interest = self.source(cx, *source, at.depth, slot, kind)?;
                 // The first hit of a source releases the output. From then on the machine need not ask.
-                if self.found.get(*source as usize) == Some(&true)
+                if self.found.get(*source as usize) == Some(&Sighting::Value)
                     && let Some(action) = self.actions.get_mut(child as usize)
                 {
                     *action = at.action;
@@ -195,8 +196,7 @@ impl ItemsState {
     }
 
     /// Handles the value at which a source's output begins, `token` tokens into its path: the selected value, or the
-    /// container of its first wildcard. The first time the value of a source begins, the source counts as found. In
-    /// the probe this decides the search.
+    /// container of its first wildcard. A value that ends the path counts as found. In the probe this decides the search.
     ///
     /// Returns the interest in the value: skipped if the kind does not fit, `Stop` in a probe that has decided, and
     /// otherwise that of [`emit`](Self::emit) or of the array for a wildcard.
@@ -227,11 +227,12 @@ impl ItemsState {
         if gathers && !kind.is_container() {
             return Ok(Interest::Skip);
         }
-        if !source.passing && source.projection.is_none() && self.find(cx, number as usize) {
-            return Ok(Interest::Stop);
-        }
         if gathers {
+            self.see(number, Sighting::Empty);
             return Ok(self.gather(cx, number, select, source, token));
+        }
+        if source.may_be_missed() && self.find(cx, number as usize) {
+            return Ok(Interest::Stop);
         }
         let label = label_of(select, source, number, slot);
         match source.projection {
@@ -243,8 +244,11 @@ impl ItemsState {
     /// Marks a source as found. Returns whether the probe has decided by that, and need not read on.
     #[inline(always)]
     pub(super) fn find(&mut self, cx: &Cx<'_>, number: usize) -> bool {
-        let Some(found @ false) = self.found.get_mut(number) else { return false };
-        *found = true;
+        let Some(found) = self.found.get_mut(number) else { return false };
+        if *found == Sighting::Value {
+            return false;
+        }
+        *found = Sighting::Value;
         self.decide(cx, HitOutcome::Hit);
         // A value that is read again is read to its end.
         self.has_decided() && self.replaying.is_none()
@@ -262,10 +266,10 @@ impl ItemsState {
         source: &SelectSource,
         token: usize,
     ) -> Interest {
+        // What is excluded is read, too, so that hits do not depend on it.
         let is_excluded = source.exclude.is_hit();
         if is_excluded && source.projection.is_none() {
             self.counts.omitted += u64::from(cx.rules.is_omitted(&source.exclude));
-            return Interest::Skip;
         }
         // Without matches the array is empty, and `drop_empty` drops it.
         let deferred = cx.rules.drop_empty;
@@ -322,7 +326,11 @@ impl ItemsState {
                 *met |= here;
                 here
             }
-            (Some(name), ValueSlot::Element(index)) => name.index() == Some(index),
+            (Some(name), ValueSlot::Element(index)) => {
+                let here = name.index() == Some(index);
+                *met |= here;
+                here
+            }
             _ => false,
         };
         if !here {
@@ -331,6 +339,14 @@ impl ItemsState {
         let (number, next) = (*number, *token + usize::from(!*each));
         // The end of the path: the match is an element of the output, which may have its own excluded parts.
         if next == source.path.0.len() {
+            if source.may_be_missed() {
+                if self.find(cx, number as usize) {
+                    return Ok(Interest::Stop);
+                }
+                if source.exclude.is_hit() {
+                    return Ok(Interest::Skip);
+                }
+            }
             let cursor = match source.exclude.is_hit() {
                 true => source.exclude.clone(),
                 false => source.exclude.element(rules.removed(false), self.gathered),
@@ -349,6 +365,7 @@ impl ItemsState {
             return Ok(interest);
         }
         if !kind.is_container() {
+            self.see(number, Sighting::Elements);
             return Ok(Interest::Skip);
         }
         self.roles.push(ContainerRole::Gather {
