@@ -88,8 +88,8 @@ impl Limits {
     /// 64 KiB.
     ///
     /// ### Caveat
-    /// A longer name is an error only if it matters: not inside a value that is dropped or kept as a whole, and not if
-    /// only selected members are kept. If white space is kept, this limit also bounds the white space between two
+    /// A longer name is held like an item ([`with_item`](Self::with_item)) where it matters: not inside a value that is
+    /// dropped or kept as a whole, and not if only selected members are kept. If white space is kept, this limit also bounds the white space between two
     /// tokens.
     #[must_use]
     pub const fn with_key(mut self, bytes: usize) -> Self {
@@ -163,6 +163,13 @@ impl Limits {
     #[must_use]
     pub const fn key(&self) -> usize {
         self.key
+    }
+
+    /// Returns the number of bytes of a member name that may be held where every name is needed.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn longest_key(&self) -> usize {
+        self.key.max(usize::try_from(self.item).unwrap_or(usize::MAX))
     }
 
     /// Returns the number of bytes that may wait in memory.

@@ -250,6 +250,7 @@ mod tests {
     const CONFIG: MachineConfig = MachineConfig {
         depth: 9,
         key: 9,
+        longest_key: 9,
         structure: false,
         keep_white: false,
         detect_empty_strings: false,

@@ -190,6 +190,7 @@ pub(super) fn machine_config(
     MachineConfig {
         depth: limits.depth(),
         key: limits.key(),
+        longest_key: limits.longest_key(),
         structure: spec.validation == Validation::Structure,
         keep_white: spec.whitespace == Whitespace::Keep,
         detect_empty_strings,

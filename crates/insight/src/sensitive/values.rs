@@ -41,6 +41,7 @@ impl JsonScan {
         let config = MachineConfig {
             depth: limits.depth(),
             key: limits.key(),
+            longest_key: limits.longest_key(),
             structure: false,
             keep_white: false,
             detect_empty_strings: false,

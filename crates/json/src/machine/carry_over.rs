@@ -6,7 +6,7 @@
 //!
 //! | state at the end of a chunk | kept as | limit |
 //! |---|---|---|
-//! | inside a key, or before its colon | `member.held`, if the handler reads keys there | `key` bytes |
+//! | inside a key, or before its colon | `member.held`, if the handler reads keys there | `key` bytes, or `longest_key` where the handler needs it |
 //! | between a key and its value | `member.held` | `key` bytes of white space |
 //! | inside a copied value | nothing: the bytes are written, and `copying` is 0 in the next chunk | |
 //! | white space before the next token | `lead`, only if white space is kept | `key` bytes |
@@ -60,7 +60,7 @@ impl Machine {
         self.member.at = at;
         self.member.offset = self.offset + at as u64;
         self.member.split = false;
-        self.member.long = false;
+        (self.member.long, self.member.needed) = (false, false);
         self.member.entry = None;
         if self.config.keep_white {
             self.give_lead(cx, at, h)?;
@@ -80,7 +80,7 @@ impl Machine {
         self.member.offset = self.offset + key as u64;
         self.member.end = colon;
         self.member.split = false;
-        self.member.long = false;
+        (self.member.long, self.member.needed) = (false, false);
         self.member.entry = entry;
         self.expect = Expect::Value;
     }
@@ -99,10 +99,14 @@ impl Machine {
         }
         let end = self.white_before(cx, colon);
         self.member.end = end;
-        if end - self.member.at > self.config.key + 2 {
-            self.long_key(self.member.at + 1 + self.config.key, h)?;
+        let len = end - self.member.at;
+        if len <= self.config.key + 2 {
+            return Ok(());
         }
-        Ok(())
+        let first = self.member.at + 1;
+        let longest = self.config.longest_key;
+        let over = (len > longest + 2).then_some(first + longest);
+        self.long_key(over, h)
     }
 
     /// Ends a key that began in an earlier chunk. Its last part is in this one, unless it was complete before the chunk.
@@ -150,10 +154,18 @@ impl Machine {
             (0, false) => part,
             _ => &[],
         };
-        // The position in this part of the first byte over the limit. A closing quote does not count.
-        let over = (self.config.key + 1).saturating_sub(self.member.held.len());
-        if over < spelled.len().saturating_sub(usize::from(closed)) {
-            return self.long_key(from + over, h);
+        // The position of the first byte over a limit. A closing quote does not count.
+        let (held, len) =
+            (self.member.held.len(), spelled.len() - usize::from(closed && !spelled.is_empty()));
+        let over = |limit: usize| {
+            let over = (limit + 1).saturating_sub(held);
+            (over < len).then_some(from + over)
+        };
+        if over(self.config.key).is_some() {
+            self.long_key(over(self.config.longest_key), h)?;
+            if self.member.long {
+                return Ok(());
+            }
         }
         self.member.held.extend_from_slice(spelled);
         // A length of 0 means that the key continues in the next chunk.
@@ -176,18 +188,26 @@ impl Machine {
         }
     }
 
-    /// Handles a key that exceeds the limit at `at`. If the handler does not need it, the rest is not held, and the
-    /// handler receives it as a long key.
+    /// Handles a key that exceeds the limit. If the handler does not need it, the rest is not held, and the handler receives
+    /// it as a long key. `over`: where the key exceeds the limit of those that the handler needs.
     ///
     /// # Errors
-    /// The handler needs the key.
+    /// The handler needs the key, and it is too long for that.
     #[cold]
-    fn long_key<H: Handler + ?Sized>(&mut self, at: usize, h: &mut H) -> Result<(), WalkError> {
-        self.member.long = true;
-        if h.takes_long_keys(self.config.key) {
+    fn long_key<H: Handler + ?Sized>(
+        &mut self,
+        over: Option<usize>,
+        h: &mut H,
+    ) -> Result<(), WalkError> {
+        self.member.long = !self.member.needed && h.takes_long_keys(self.config.key);
+        if self.member.long {
             return Ok(());
         }
-        let message = format!("key longer than {} bytes", self.config.key);
+        self.member.needed = true;
+        let Some(at) = over else { return Ok(()) };
+        // Nothing more of it is held.
+        self.member.long = true;
+        let message = format!("key longer than {} bytes", self.config.longest_key);
         Err(WalkError::new(at, Raise::limit(LimitName::Key, message), false))
     }
 

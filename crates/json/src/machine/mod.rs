@@ -42,8 +42,10 @@ use crate::{Handler, Interest, ValueKind};
 pub struct MachineConfig {
     /// Maximum number of nested containers.
     pub depth: usize,
-    /// Maximum number of bytes of a key to hold.
+    /// Maximum number of bytes of a key to hold, where the handler can do without longer ones.
     pub key: usize,
+    /// The same where the handler needs all keys.
+    pub longest_key: usize,
     /// Dropped values are checked only for terminated strings, balanced brackets, UTF-8 and control characters.
     pub structure: bool,
     /// White space is kept.
@@ -59,6 +61,7 @@ impl MachineConfig {
         Self {
             depth: limits.depth(),
             key: limits.key(),
+            longest_key: limits.longest_key(),
             structure: false,
             keep_white: false,
             detect_empty_strings: false,
@@ -139,6 +142,8 @@ struct PendingMember {
     key_len: usize,
     /// The key exceeds the limit and is not held.
     long: bool,
+    /// The key exceeds the limit, and the handler needs it.
+    needed: bool,
     /// The entry of the name in the table of the handler's policy, if it was looked up there.
     entry: Option<NodeId>,
 }
@@ -531,6 +536,7 @@ pub fn read_within(
     let mut machine = Machine::new(MachineConfig {
         depth: limits.depth(),
         key: limits.key(),
+        longest_key: limits.longest_key(),
         structure: false,
         keep_white: false,
         detect_empty_strings: false,

@@ -33,6 +33,7 @@ impl MachineTrial {
         let config = MachineConfig {
             depth: depth.unwrap_or(FULL.depth),
             key: key.unwrap_or(FULL.key),
+            longest_key: key.unwrap_or(FULL.key),
             structure: prng.one_in(2),
             detect_empty_strings: prng.one_in(3)
                 || matches!(rule, TableRule::Exclude { empty: true, .. }),

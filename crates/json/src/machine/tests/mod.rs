@@ -18,6 +18,7 @@ use crate::{Handler, Interest, ValueKind, ValueSlot};
 const FULL: MachineConfig = MachineConfig {
     depth: 1024,
     key: 65_536,
+    longest_key: 65_536,
     structure: false,
     keep_white: false,
     detect_empty_strings: false,

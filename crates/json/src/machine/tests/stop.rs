@@ -54,6 +54,7 @@ fn events(text: &[u8], chunk: usize, keep_white: bool, stops: bool) -> (Vec<Stri
     let mut machine = Machine::new(MachineConfig {
         depth: 9,
         key: 99,
+        longest_key: 99,
         structure: false,
         keep_white,
         detect_empty_strings: false,
