@@ -98,7 +98,9 @@ impl CapRun {
         let last = CutSize { lines: 1, bytes: longest_note(&self.cutter, &note, unit) };
         let last = if last.bytes == 0 { CutSize::default() } else { last };
         let room = limit_if_cut.minus(last);
-        let room = CutSize { lines: room.lines.max(1), bytes: room.bytes.max(1) };
+        // If there is one line, it says how much was left out.
+        let lines = room.lines.max(u64::from(last.lines == 0));
+        let room = CutSize { lines, bytes: room.bytes.max(1) };
         let cut = self.cutter.end(Some(room), has_failed, unit, &mut sink);
         let report = CapReport::of(&cut);
         if report.is_cut()
