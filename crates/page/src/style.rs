@@ -1,14 +1,15 @@
 //! Decides whether the `style` attribute of an element hides its text.
 //!
-//! The properties hide text in these cases: it is not displayed, has no size or colour, is left of the page or above
-//! it, or is clipped. Text to the right and below is visible, since a reader can scroll there. If a property occurs
+//! The properties hide text in these cases: it is not displayed, has no size or colour, is off the page on any side,
+//! or is clipped. A place that is far to the right or below, as most of a long page is, is not off the page: only a negative
+//! distance from its right or lower edge is, and a distance from its left edge that no page has. If a property occurs
 //! twice, the last valid value counts, unless another one is `!important`. The syntax is in [`css`](super::css), the
 //! values are in [`values`](super::values). Style sheets are not read.
 
 use super::css::{CssToken, Declaration, Declarations};
 use super::values::{
-    GLOBAL, SIDES, clip, clip_path, colour, font_size, is_display, is_far, lengths, names, no_room,
-    number, parts, room, sides, transform,
+    GLOBAL, SIDES, clip, clip_path, colour, font_size, is_display, is_far, is_far_across, lengths,
+    names, no_room, number, parts, room, sides, transform,
 };
 
 /// Whether a style makes the text of an element visible.
@@ -65,10 +66,9 @@ struct Properties {
     /// A background or a shadow makes transparent letters visible.
     text_background: Stated,
     shadow: Stated,
-    /// The element is positioned; it is out of the flow; it does not scroll.
+    /// The element is positioned; it is out of the flow.
     placed: Stated,
     free: Stated,
-    fixed: Stated,
     /// The position is far outside of the page.
     left: Stated,
     right: Stated,
@@ -171,13 +171,14 @@ impl Properties {
                 // Sticky text only moves within its container.
                 self.placed.say(at.map(|at| (1..=3).contains(&at)), important);
                 self.free.say(at.map(|at| at == 2 || at == 3), important);
-                self.fixed.say(at.map(|at| at == 3), important);
             }
             "left" | "right" | "top" | "bottom" => {
                 self.offset(name, value, important);
             }
             "inset-inline-start" => self.offset("left", value, important),
             "inset-block-start" => self.offset("top", value, important),
+            "inset-inline-end" => self.offset("right", value, important),
+            "inset-block-end" => self.offset("bottom", value, important),
             "inset" => {
                 if let Some(sides) = sides(value) {
                     for (side, value) in SIDES.iter().zip(sides) {
@@ -248,7 +249,7 @@ impl Properties {
 
     fn offset(&mut self, side: &str, value: &[CssToken], important: bool) {
         let said = match side {
-            "left" => &mut self.left,
+            "left" => return self.left.say(is_far_across(value), important),
             "right" => &mut self.right,
             "top" => &mut self.top,
             _ => &mut self.bottom,
@@ -265,8 +266,7 @@ impl Properties {
             || self.path.value
             || far(&[self.margin_left, self.margin_top])
             || far(&[self.transform, self.scale, self.translate])
-            || (self.placed.value && far(&[self.left, self.top]))
-            || (self.fixed.value && far(&[self.right, self.bottom]))
+            || (self.placed.value && far(&[self.left, self.top, self.right, self.bottom]))
             || (self.free.value && self.clip.value)
             || (self.overflow.value && (self.across.is_nothing() || self.down.is_nothing()));
         let inherited = [(self.visibility, VISIBILITY), (self.size, SIZE), (self.colour, COLOUR)];
@@ -336,6 +336,14 @@ mod tests {
             "background:url(a(b;);display:none",
             "background:u\\72l( a\\);display:block);display:none",
             "position:fixed;right:-9999px",
+            "position:absolute;right:-9999px",
+            "position:relative;bottom:-5000pt",
+            "position:absolute;inset-inline-end:-9999px",
+            "position:absolute;inset-block-end:-9999px",
+            "position:absolute;inset:auto -9999px auto auto",
+            "position:absolute;left:9999px",
+            "left:calc(0px + 99999px);position:absolute",
+            "position:fixed;inset:9999px",
             "left:calc(0px - 9999px);position:absolute",
             "left:calc(9999px * -1);position:absolute",
             "transform:translate(calc(-1 * 9999px),0)",
@@ -395,8 +403,11 @@ mod tests {
             "position:absolute;bottom:100%",
             "position:absolute;left:-100%",
             "position:absolute;inset:100% auto auto 0",
-            "position:absolute;right:-9999px",
-            "position:fixed;inset:9999px",
+            "position:absolute;right:-90px",
+            "position:static;right:-9999px",
+            "position:absolute;bottom:-100%",
+            "position:absolute;top:9999px",
+            "position:absolute;left:4000px",
             "margin-left:-100%",
             "margin:0 -9999px -9999px 0",
             "text-indent:2000px",

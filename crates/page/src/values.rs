@@ -9,6 +9,9 @@ const FAR: f64 = 999.0;
 /// The same limit in percent of the element or its container. Menus and slides wait at smaller values.
 const FAR_PERCENT: f64 = 1000.0;
 
+/// The pixels that no page is wide. Text that is hidden to the right is at 9999 pixels and more.
+const WIDEST: f64 = 9000.0;
+
 /// The order of the values of `inset` and `margin`.
 pub(super) const SIDES: [&str; 4] = ["top", "right", "bottom", "left"];
 
@@ -149,6 +152,16 @@ pub(super) fn is_far(value: &[CssToken]) -> Option<bool> {
         (number, "%") => Some(number <= -FAR_PERCENT),
         _ => Some(length(value)? <= -FAR),
     }
+}
+
+/// Whether a distance from the left edge is far to the left, or further to the right than any page is wide.
+pub(super) fn is_far_across(value: &[CssToken]) -> Option<bool> {
+    let far = is_far(value)?;
+    let is_wide = match number(value) {
+        None | Some((_, "%")) => false,
+        Some(_) => length(value)? >= WIDEST,
+    };
+    Some(far || is_wide)
 }
 
 /// Whether a size leaves no room for text.
