@@ -21,6 +21,10 @@ const ABSENT: &str =
 /// How a foreign manifest reads a refused form.
 const A_NAME: &str = "a name";
 const DEPTH: &str = "a path cannot search at every depth (`..`, `**`); write its levels, with `*` for any member and `[]` for any element";
+const TESTS: &str = "a path cannot test values (`[?…]`); write `[]` for every element, and choose items by value with `where`";
+const EXPRESSIONS: &str = "a path has no expressions (`[(…)]`); write an index, `[0]`";
+const SLICES: &str =
+    "a path has no slices (`[0:3]`); write `[]` for every element, or `[0]` for one";
 pub(super) const PIPE: &str = "a path has no pipes; write `|` in a name as `[\"|\"]`";
 
 /// How the parser treats syntax of other path languages.
@@ -221,6 +225,7 @@ impl<'a> DotPathParser<'a> {
 
     /// `[]`, `[*]`, `[12]` or `["name"]`.
     fn bracket(&mut self) -> Result<PathToken, PathError> {
+        let begin = self.at;
         self.bump();
         self.blanks();
         let token = match self.peek() {
@@ -231,16 +236,9 @@ impl<'a> DotPathParser<'a> {
             }
             Some('"') => self.quoted()?,
             Some('0'..='9') => self.index()?,
-            Some('?') => {
-                return self.error(
-                    "a path cannot test values (`[?…]`); write `[]` for every element, and choose items by value \
-                     with `where`",
-                );
-            }
-            Some('(') => {
-                return self.error("a path has no expressions (`[(…)]`); write an index, `[0]`");
-            }
-            Some(':') => return self.slice(),
+            Some('?') => return self.name_in_brackets(begin, TESTS),
+            Some('(') => return self.name_in_brackets(begin, EXPRESSIONS),
+            Some(':') => return self.name_in_brackets(begin, SLICES),
             Some('-') => {
                 return self.error(
                     "an index counts from the start; write `[0]`, or `[]` for every element",
@@ -254,7 +252,7 @@ impl<'a> DotPathParser<'a> {
         self.blanks();
         match self.peek() {
             Some(']') => {}
-            Some(':') => return self.slice(),
+            Some(':') => return self.name_in_brackets(begin, SLICES),
             Some(',') => return self.error("one index at a time; write a path for each"),
             _ => return self.error("expected `]` here"),
         }
@@ -262,8 +260,29 @@ impl<'a> DotPathParser<'a> {
         Ok(token)
     }
 
-    fn slice<T>(&self) -> Result<T, PathError> {
-        self.error("a path has no slices (`[0:3]`); write `[]` for every element, or `[0]` for one")
+    /// Refuses the form in the brackets that begin at `begin`, or reads it as a name, up to the bracket that closes them.
+    fn name_in_brackets(
+        &mut self,
+        begin: usize,
+        message: &'static str,
+    ) -> Result<PathToken, PathError> {
+        self.doubt(self.at, message)?;
+        let text = self.text.get(begin..).unwrap_or_default();
+        let mut depth = 0_usize;
+        let end = text.char_indices().find_map(|(at, char)| {
+            match char {
+                '[' => depth += 1,
+                ']' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            (depth == 0).then_some(at + 1)
+        });
+        let Some(end) = end else {
+            self.at = self.text.len();
+            return self.error("expected `]` here");
+        };
+        self.at = begin + end;
+        Ok(PathToken::Name(text.get(..end).unwrap_or_default().into()))
     }
 
     fn index(&mut self) -> Result<PathToken, PathError> {
@@ -480,6 +499,11 @@ mod tests {
             ("owner.login", "owner login", None),
             ("/a/{b}", "a {b}", None),
             ("*.id", "<any> id", None),
+            ("t[?(@.x)]", "t [?(@.x)]", Some(2)),
+            ("t[?(@.a[0]=='b')].id", "t [?(@.a[0]=='b')] id", Some(2)),
+            ("[(x)]", "[(x)]", Some(1)),
+            ("a[1:2]", "a [1:2]", Some(3)),
+            ("a[:3].b", "a [:3] b", Some(2)),
         ] {
             assert_eq!(name(text), (tokens.to_owned(), doubt), "{text}");
         }
@@ -487,7 +511,7 @@ mod tests {
         assert!(doubt("$.name").ends_with("(it is read as a name here)"));
         assert!(doubt("[].name").ends_with("(it is read as every element here)"));
         // Invalid paths are also invalid in this syntax.
-        for text in ["a[?x]", "a[0:3]", "a[", "", "a[]{b}"] {
+        for text in ["a[?x", "a[0:3", "a[(b[]", "a[", "", "a[]{b}", "a[-1]"] {
             assert!(Path::parse_foreign(text).is_err(), "{text}");
         }
     }
