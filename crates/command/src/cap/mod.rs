@@ -27,8 +27,8 @@ pub(super) use run::{CapHints, CapRun};
 /// byte, those with words of the command first. In the output of tests and in logs, failures come before anything else. A
 /// line says how many lines were left out at each place, and the last line where they can be read.
 ///
-/// The lines that report what was left out count, too. Only a limit of fewer than about hundred tokens is exceeded by them. Of a
-/// limit of one line, the line is the last one. A token is estimated at four bytes, or fewer if the text is one of short tokens, such as
+/// The lines that report what was left out count, too. Only a limit of fewer than about hundred tokens is exceeded by them. With
+/// a limit of one line, only the last of them is written. A token is estimated at four bytes, or fewer if the text is one of short tokens, such as
 /// numbers; see [`with_exact_tokens`](Self::with_exact_tokens). A line that is too long is cut between two characters.
 ///
 /// Lines that look like a notice of tamis are prefixed with a mark: `| [tamis …`.

@@ -266,7 +266,7 @@ impl ItemsState {
         source: &SelectSource,
         token: usize,
     ) -> Interest {
-        // What is excluded is read, too, so that hits do not depend on it.
+        // Excluded values are read, too, so that hits do not depend on them.
         let is_excluded = source.exclude.is_hit();
         if is_excluded && source.projection.is_none() {
             self.counts.omitted += u64::from(cx.rules.is_omitted(&source.exclude));

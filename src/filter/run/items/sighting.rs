@@ -1,4 +1,4 @@
-//! What the items had of a selected source.
+//! How much of a selected source the items had.
 //!
 //! A source without wildcards is found with its value. One with wildcards is found with a value below them, and also if its
 //! containers were all empty: then there was nothing to find. A container with elements of which none has the rest of the
@@ -17,7 +17,7 @@ use super::{ContainerRole, Cx, ItemsState};
 use crate::filter::compile::items::ItemRules;
 use crate::filter::compile::select_source::SelectSource;
 
-/// What was seen of a source. Later ones replace earlier ones.
+/// How much was seen of a source. Later ones replace earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Sighting {
     /// Nothing.
