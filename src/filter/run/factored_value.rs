@@ -6,7 +6,7 @@
 use tamis_json::error::{Error, ErrorKind, Raise};
 use tamis_json::sink::Sink;
 
-use super::filter_run::restoring::{Decision, decision};
+use super::factored_start::{Decision, decision};
 use super::output::facts::OutputFacts;
 use super::pipe::{Next, Stage, StageText};
 use crate::filter::compile::program::CompiledProgram;
@@ -66,7 +66,8 @@ impl Stage for FactoredValueGuard {
     }
 
     fn restart(&mut self) {
-        (self.first.clear(), self.held.clear());
+        self.first.clear();
+        self.held.clear();
         self.is_known = false;
     }
 
@@ -78,11 +79,16 @@ impl Stage for FactoredValueGuard {
                 true => rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count(),
                 false => 0,
             };
-            let (before, value) = rest.split_at(white);
+            let (before, value) = bytes.split_at(white);
+            let (now, later) = value.split_at(self.read(value)?);
+            if self.is_known && self.held.is_empty() {
+                // The next stage may decide by the whole piece.
+                next.write(bytes);
+                return Ok(());
+            }
             if !before.is_empty() {
                 next.write(before);
             }
-            let (now, later) = value.split_at(self.read(value)?);
             self.held.extend_from_slice(now);
             if !self.is_known {
                 return Ok(());

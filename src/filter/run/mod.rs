@@ -16,7 +16,7 @@
 //! | `stage.rs` | what do stages that read JSON have in common? |
 //! | `payload.rs`, `root.rs` | where is the payload, and who reads the input until that is known? |
 //! | `payload_length.rs`, `root_path.rs` | what do the output stages know about the payload? |
-//! | `factored_value.rs` | is the value at `extract` a factored document, which no rule can read? |
+//! | `factored_start.rs`, `factored_value.rs` | is a text a factored document, and is the value at `extract` one, which no rule can read? |
 //! | `redact_error.rs` | what do errors and reports say if the output is searched for credentials? |
 //! | `wrap_in_array.rs` | when is the output wrapped in an array? |
 
@@ -26,6 +26,7 @@ mod content;
 mod document;
 pub(super) mod document_facts;
 mod extract_search;
+mod factored_start;
 mod factored_value;
 pub(super) mod filter_run;
 pub(super) mod first_pass;

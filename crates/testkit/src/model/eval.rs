@@ -8,7 +8,7 @@ use tamis::spec::DuplicateKeys;
 
 use super::conditions::{self, Outcome};
 use super::dom::{Member, Node, Value, quote};
-use super::paths::{Path, Token};
+use super::paths::{Path, Seen, Token};
 use super::places::{Places, pointer};
 use super::projections::Found;
 use super::removal::{exclude_item, removed};
@@ -143,9 +143,7 @@ fn evaluate(rules: &Rules, document: &Node) -> Result<Verdict, Verdict> {
         is_kept: false,
         kinds_kept: 0,
         omitted: 0,
-        values: 0,
-        containers: false,
-        elements: false,
+        seen: Seen::default(),
     };
     let mut report = Expected { applied: rules.any(), ..Expected::default() };
     let raw_text = target == Target::RawText;
@@ -289,12 +287,7 @@ pub(super) struct State<'a> {
     pub(super) kinds_kept: usize,
     /// Values that `omit` removed.
     omitted: usize,
-    /// The values at the end of the followed path.
-    pub(super) values: usize,
-    /// A wildcard of the followed path had a container.
-    pub(super) containers: bool,
-    /// An element of such a container lacked the rest of the path.
-    elements: bool,
+    pub(super) seen: Seen,
 }
 
 impl State<'_> {
@@ -414,12 +407,12 @@ impl State<'_> {
         let mut any = false;
         let mut leaves = Vec::new();
         for (number, source) in select.iter().enumerate() {
-            (self.values, self.containers, self.elements) = (0, false, false);
+            self.seen = Seen::default();
             let values = objects.iter().map(|item| self.follow(item, number, &source.path));
             let values: Vec<Node> = values.collect::<Vec<_>>().into_iter().flatten().collect();
             let mut found = Found::default();
             if source.fields.is_empty() {
-                let is_found = self.values > 0 || (self.containers && !self.elements);
+                let is_found = self.seen.is_found();
                 if !is_found {
                     report.partial_miss.push(source.path.text.clone());
                 }
@@ -491,7 +484,7 @@ impl State<'_> {
     /// followed.
     fn find(&mut self, node: &Node, path: &[Token]) -> Option<Node> {
         let Some(token) = path.first() else {
-            self.values += 1;
+            self.seen.value = true;
             return Some(node.clone());
         };
         if let Some(kind) = self.other_kind(node, path) {
@@ -503,7 +496,7 @@ impl State<'_> {
                 return None;
             }
             let mut found = Vec::new();
-            self.containers = true;
+            self.seen.containers = true;
             self.gather(node, path, &mut found);
             return Some(Node { at: node.at, value: Value::Array(found) });
         }
@@ -513,7 +506,7 @@ impl State<'_> {
 
     pub(super) fn gather(&mut self, node: &Node, path: &[Token], found: &mut Vec<Node>) {
         let Some(token) = path.first() else {
-            self.values += 1;
+            self.seen.value = true;
             return found.push(node.clone());
         };
         if let Some(kind) = self.other_kind(node, path) {
@@ -534,7 +527,7 @@ impl State<'_> {
             }
             _ => match self.step(node, path) {
                 Some(child) => self.gather(child, &path[1..], found),
-                None => self.elements = true,
+                None => self.seen.elements = true,
             },
         }
     }

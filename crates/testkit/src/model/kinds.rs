@@ -34,10 +34,11 @@ impl State<'_> {
     /// The output of a path at a value of another kind.
     pub(crate) fn keep(&mut self, node: &Node, path: &[Token], kind: OtherKind) -> Node {
         if let OtherKind::Itself = kind {
-            (self.kinds_kept, self.values) = (self.kinds_kept + 1, self.values + 1);
+            self.kinds_kept += 1;
+            self.seen.value = true;
             return node.clone();
         }
-        self.containers = true;
+        self.seen.containers = true;
         let mut found = Vec::new();
         self.gather_kept(node, path, kind, &mut found);
         Node { at: node.at, value: Value::Array(found) }
@@ -65,7 +66,7 @@ impl State<'_> {
                 self.gather(node, rest, found);
             }
             _ => {
-                self.values += 1;
+                self.seen.value = true;
                 found.push(node.clone());
             }
         }

@@ -23,3 +23,20 @@ pub struct Path {
     /// The positions of the tokens that are written as `[]` or `[*]`.
     pub brackets: Vec<usize>,
 }
+
+/// Records the values that the items had of the followed path.
+#[derive(Default)]
+pub(crate) struct Seen {
+    /// A value at its end.
+    pub(crate) value: bool,
+    /// A container of a wildcard.
+    pub(crate) containers: bool,
+    /// An element of such a container that lacked the rest of the path.
+    pub(crate) elements: bool,
+}
+
+impl Seen {
+    pub(crate) fn is_found(&self) -> bool {
+        self.value || (self.containers && !self.elements)
+    }
+}

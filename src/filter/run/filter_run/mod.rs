@@ -23,7 +23,7 @@
 
 mod inner;
 mod report;
-pub(super) mod restoring;
+mod restoring;
 
 use tamis_json::bom::BomSkipper;
 use tamis_json::error::{Error, ErrorKind, Raise};

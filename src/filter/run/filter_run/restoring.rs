@@ -14,7 +14,6 @@
 use tamis_factor::restore::restore;
 use tamis_json::error::{Error, ErrorKind, LimitName, Raise};
 use tamis_json::hold::Hold;
-use tamis_json::key::unescape;
 use tamis_json::limits::{Limits, Meter};
 use tamis_json::sink::Sink;
 
@@ -22,12 +21,9 @@ use super::{DocumentFacts, FilterRun, RunMode, RunPhase, build_pipe, new_inner};
 use crate::filter::compile::program::Program;
 use crate::filter::compile::size_policy::SizePolicy;
 use crate::filter::options::CallOptions;
+use crate::filter::run::factored_start::{Decision, decision};
 use crate::spec::rules::Spec;
 
-/// The bytes without white space that decide: a brace, and the longest spelling of the name.
-const DECIDING: usize = 2 + 6 * NAME.len() + 1;
-/// The name of the first member of a factored document.
-const NAME: &[u8] = b"_factored";
 /// The bytes of an input that are held before they are charged, while it is not known to be factored.
 const SHORT: usize = 256;
 /// The bytes that are read at once.
@@ -45,31 +41,6 @@ pub(super) struct FactoredInput {
     beginning: Vec<u8>,
     /// The input so far, if it is long or factored. `beginning` is then empty.
     held: Hold,
-}
-
-/// The kind of an input, known from its first bytes.
-pub(in crate::filter::run) enum Decision {
-    Open,
-    Factored,
-    Other,
-}
-
-/// Returns the kind of an input by its first bytes, without white space before the first name. Called for each byte.
-pub(in crate::filter::run) fn decision(first: &[u8]) -> Decision {
-    let is_possible = match first {
-        [b'{'] | [b'{', b'"'] => true,
-        [b'{', b'"', name @ ..] => {
-            let escapes = name.iter().rev().skip(1).take_while(|byte| **byte == b'\\').count();
-            if name.len() > 1 && name.ends_with(b"\"") && escapes % 2 == 0 {
-                let name = unescape(name.get(..name.len() - 1).unwrap_or_default());
-                let is_factored = name.is_some_and(|name| name == NAME);
-                return if is_factored { Decision::Factored } else { Decision::Other };
-            }
-            matches!(name.first(), Some(b'_' | b'\\'))
-        }
-        _ => false,
-    };
-    if is_possible && first.len() <= DECIDING { Decision::Open } else { Decision::Other }
 }
 
 impl FactoredInput {
