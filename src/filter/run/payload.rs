@@ -56,6 +56,8 @@ pub(super) struct PayloadStage {
     suggests: bool,
     /// The document is one of many, which `where` may drop.
     is_record: bool,
+    /// Marks report the members that `max_items` leaves out.
+    marks_members: bool,
     /// Only `factor` reads the payload.
     is_for_factor: bool,
     /// The part of the stage that reads the next bytes.
@@ -135,15 +137,15 @@ impl PayloadStage {
         payload: Option<Payload>,
         length: Option<PayloadLength>,
     ) -> Self {
+        let compiled = program.compiled();
+        let policy = SizePolicy::new(&compiled.spec, options.policy());
         let mut stage = Self {
             program: program.clone(),
             limits: options.limits().clone(),
             suggests: options.suggestions(),
             is_record: options.policy().is_record,
-            is_for_factor: {
-                let compiled = program.compiled();
-                compiled.only_factors(&SizePolicy::new(&compiled.spec, options.policy()))
-            },
+            marks_members: policy.marks_max_items(&compiled.spec) && !policy.lines,
+            is_for_factor: compiled.only_factors(&policy),
             phase: PayloadPhase::Looking,
             root: None,
             running: None,
@@ -204,7 +206,7 @@ impl PayloadStage {
                 let length = self.length.clone();
                 let items = ItemsStage::new(compiled, payload, &self.limits, self.scanner, length);
                 let items = items.suggest(self.suggests).for_record(self.is_record);
-                let items = items.for_factor(self.is_for_factor);
+                let items = items.for_factor(self.is_for_factor).mark_members(self.marks_members);
                 let engine = StageMachine::new(config, self.scanner);
                 self.running.insert(Box::new(ItemsRun { engine, items, hit: None }))
             }

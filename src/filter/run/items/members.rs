@@ -1,16 +1,27 @@
 //! Limits the members of a payload that is an object: `max_items` with a path as the root, and without a select.
 //!
 //! Such an object is often a map from names to values of one kind, so its members are counted like items. With a select,
-//! the object is one item, and stays whole.
+//! the object is one item, and stays whole. With `omitted: mark` the last member says how many are missing.
 //!
 //! Example: `root: users`, `max_items: 1` and `{"users":{"ada":1,"sol":2},"n":2}` become `{"users":{"ada":1},"n":2}`.
 
 use tamis_json::error::Raise;
 use tamis_json::path::trie::Cursor;
+use tamis_json::sink::Sink;
 use tamis_json::{Interest, ValueKind, ValueSlot};
 
-use super::{ContainerRole, Cx, ItemsState, PayloadTarget};
+use super::counts::ItemCounts;
+use super::{ContainerRole, Cx, ItemsStage, ItemsState, PayloadTarget};
 use crate::filter::compile::items::ItemRules;
+use crate::filter::run::output::omission::{MarkNames, Omission};
+
+impl ItemsStage {
+    /// Sets whether a mark says how many members were left out.
+    pub(in crate::filter::run) fn mark_members(mut self, yes: bool) -> Self {
+        self.state.member_marks = yes.then(MarkNames::default);
+        self
+    }
+}
 
 impl ItemsState {
     /// Returns whether `max_items` applies to the members of a payload that is an object.
@@ -54,6 +65,21 @@ impl ItemsState {
             let removed = cx.rules.removed(self.has_missed());
             key.with_name(|name| cursor.member(removed, name))
         };
-        Ok(self.emit(cx, slot.into(), kind, &below))
+        let interest = self.emit(cx, slot.into(), kind, &below);
+        if let Some(names) = self.member_marks.as_mut().filter(|_| interest != Interest::Skip) {
+            names.add(key.raw());
+        }
+        Ok(interest)
+    }
+
+    /// Writes the mark of the members that were left out, if there are some, as the last member of the payload.
+    pub(super) fn mark_members(&mut self, sink: &mut dyn Sink) {
+        let ItemCounts { seen, kept, stopped: more, .. } = self.counts;
+        let of = seen.unwrap_or(kept);
+        let Some(names) = self.member_marks.as_mut().filter(|_| of > kept) else { return };
+        let omission = Omission { omitted: of - kept, of, more };
+        self.writer.key(sink, names.name().as_bytes());
+        self.writer.begin(sink);
+        self.writer.raw(sink, omission.members().as_bytes());
     }
 }

@@ -63,17 +63,16 @@ use seen_names::SeenNames;
 use sighting::Sighting;
 use tamis_json::error::{ErrorKind, Raise};
 use tamis_json::limits::Limits;
-use tamis_json::nearest::ComparisonBudget;
 use tamis_json::path::Path;
 use tamis_json::path::trie::{Cursor, NodeId};
 use tamis_json::policy::Action;
 use tamis_json::scan::Scanner;
 use tamis_json::sink::Sink;
-use tamis_json::test_work::{WorkKind, count};
 use tamis_json::writer::JsonWriter;
 use tamis_json::{Interest, ValueKind, ValueSlot};
 use tester::ItemTester;
 
+use super::output::omission::MarkNames;
 use super::payload_length::{PayloadItems, PayloadLength};
 use super::root::Payload;
 use crate::filter::compile::items::ItemRules;
@@ -174,6 +173,9 @@ struct ItemsState {
     gathered: u64,
     /// The payload's name. Later members of this name are duplicates.
     payload_name: Option<Vec<u8>>,
+    /// A mark says how many members `max_items` left out of an object. `None`: none does. Otherwise the names that it may
+    /// not have.
+    member_marks: Option<MarkNames>,
     /// Only `factor` reads the payload. So duplicates of it are kept, and it may be absent.
     is_for_factor: bool,
     /// Buffer for a key with its quotes.
@@ -233,6 +235,7 @@ impl ItemsStage {
             replaying: None,
             gathered: 0,
             payload_name: None,
+            member_marks: None,
             is_for_factor: false,
             scratch: Vec::new(),
             counts: ItemCounts::default(),
@@ -264,7 +267,11 @@ impl ItemsStage {
     pub(super) fn close_all(&mut self, sink: &mut dyn Sink) {
         while let Some(role) = self.state.roles.pop() {
             match role {
-                ContainerRole::OnPath { object: true, .. } | ContainerRole::Members { .. } => {
+                ContainerRole::OnPath { object: true, .. } => {
+                    _ = self.state.writer.close(sink, b'}')
+                }
+                ContainerRole::Members { .. } => {
+                    self.state.mark_members(sink);
                     _ = self.state.writer.close(sink, b'}')
                 }
                 ContainerRole::OnPath { .. } => _ = self.state.writer.close(sink, b']'),
@@ -297,32 +304,6 @@ impl ItemsStage {
     pub(super) fn miss(&self) -> Option<String> {
         self.state.counts.error.clone()
     }
-
-    /// Returns whether it is known which selected paths the items have.
-    pub(super) fn is_judged(&self) -> bool {
-        self.program.items.select.is_some()
-            && self.state.objects
-            && self.state.counts.error.is_none()
-    }
-
-    /// Returns the probable correction of a selected path that was not found.
-    pub(super) fn correction(&self, path: &str, pairs: &mut ComparisonBudget) -> Option<String> {
-        let (select, seen) = (self.program.items.select.as_ref()?, self.state.seen.as_ref()?);
-        let mut sources = select.sources.iter().inspect(|_| count(WorkKind::Names, 1));
-        let root = self.state.counts.root.as_deref();
-        seen.correction(select, sources.find(|source| source.text == path)?, root, pairs)
-    }
-
-    /// Returns the selected paths that no item has.
-    pub(super) fn partial_miss(&self) -> Vec<String> {
-        let Some(select) = &self.program.items.select else { return Vec::new() };
-        if !self.is_judged() {
-            return Vec::new();
-        }
-        let sources = select.sources.iter().zip(&self.state.found);
-        let missed = sources.filter(|(source, found)| !found.is_found() && source.may_be_missed());
-        missed.map(|(source, _)| source.text.clone()).collect()
-    }
 }
 
 impl ItemsState {
@@ -345,6 +326,7 @@ impl ItemsState {
         self.replaying = None;
         self.gathered = 0;
         self.payload_name = None;
+        self.member_marks = self.member_marks.map(|_| MarkNames::default());
         self.counts = ItemCounts::default();
         if let Some(tester) = &mut self.tester {
             tester.restart();
@@ -375,6 +357,7 @@ impl ItemsState {
             replaying,
             gathered,
             payload_name,
+            member_marks,
             scratch: _,
             counts,
             length: _,
@@ -403,6 +386,7 @@ impl ItemsState {
         self.capture.clone_from(capture);
         (self.captured, self.replaying, self.gathered) = (*captured, *replaying, *gathered);
         self.payload_name.clone_from(payload_name);
+        self.member_marks = *member_marks;
         self.counts.clone_from(counts);
     }
 
@@ -458,17 +442,17 @@ impl ItemsState {
                 self.publish_length();
                 b']'
             }
+            Some(ContainerRole::Members { .. }) => {
+                self.mark_members(cx.sink);
+                b'}'
+            }
             Some(ContainerRole::Select { item: true, .. }) => {
                 self.item_ends(cx)?;
                 b'}'
             }
             // Nothing was written of an excluded object.
             Some(ContainerRole::Project { cursor, .. }) if cursor.is_hit() => return Ok(()),
-            Some(
-                ContainerRole::Emit { object: true, .. }
-                | ContainerRole::Members { .. }
-                | ContainerRole::Project { .. },
-            ) => b'}',
+            Some(ContainerRole::Emit { object: true, .. } | ContainerRole::Project { .. }) => b'}',
             Some(
                 ContainerRole::Gather { outer: true, .. }
                 | ContainerRole::ProjectLevel { outer: true, .. }

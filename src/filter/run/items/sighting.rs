@@ -11,9 +11,11 @@
 //! | `{"a":[]}`, `{"a":[{"c":1}]}` | not found |
 //! | `{"a":[{"c":1}]}`, `{"a":[{"b":1}]}` | found |
 
+use tamis_json::nearest::ComparisonBudget;
 use tamis_json::path::PathToken;
+use tamis_json::test_work::{WorkKind, count};
 
-use super::{ContainerRole, Cx, ItemsState};
+use super::{ContainerRole, Cx, ItemsStage, ItemsState};
 use crate::filter::compile::items::ItemRules;
 use crate::filter::compile::select_source::SelectSource;
 
@@ -41,6 +43,38 @@ impl SelectSource {
     /// Returns whether the source is missed as a whole. A projection is missed by its leaves.
     pub(super) fn may_be_missed(&self) -> bool {
         !self.passing && self.projection.is_none()
+    }
+}
+
+impl ItemsStage {
+    /// Returns whether it is known which selected paths the items have.
+    pub(in crate::filter::run) fn is_judged(&self) -> bool {
+        self.program.items.select.is_some()
+            && self.state.objects
+            && self.state.counts.error.is_none()
+    }
+
+    /// Returns the probable correction of a selected path that was not found.
+    pub(in crate::filter::run) fn correction(
+        &self,
+        path: &str,
+        pairs: &mut ComparisonBudget,
+    ) -> Option<String> {
+        let (select, seen) = (self.program.items.select.as_ref()?, self.state.seen.as_ref()?);
+        let mut sources = select.sources.iter().inspect(|_| count(WorkKind::Names, 1));
+        let root = self.state.counts.root.as_deref();
+        seen.correction(select, sources.find(|source| source.text == path)?, root, pairs)
+    }
+
+    /// Returns the selected paths that no item has.
+    pub(in crate::filter::run) fn partial_miss(&self) -> Vec<String> {
+        let Some(select) = &self.program.items.select else { return Vec::new() };
+        if !self.is_judged() {
+            return Vec::new();
+        }
+        let sources = select.sources.iter().zip(&self.state.found);
+        let missed = sources.filter(|(source, found)| !found.is_found() && source.may_be_missed());
+        missed.map(|(source, _)| source.text.clone()).collect()
     }
 }
 

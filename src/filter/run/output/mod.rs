@@ -60,7 +60,7 @@ mod information;
 mod item_prefix;
 mod json_stage;
 mod notes;
-mod omission;
+pub(super) mod omission;
 mod omit_base64;
 #[cfg(feature = "text")]
 mod raw_text;

@@ -24,13 +24,13 @@ const COUNTED: usize = 5;
 
 /// The number of children left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Omission {
+pub(in crate::filter::run) struct Omission {
     /// Children that are not in the output.
-    pub(super) omitted: u64,
+    pub(in crate::filter::run) omitted: u64,
     /// The number of children before that.
-    pub(super) of: u64,
+    pub(in crate::filter::run) of: u64,
     /// There may have been more, because the rest was not read.
-    pub(super) more: bool,
+    pub(in crate::filter::run) more: bool,
 }
 
 impl Omission {
@@ -67,18 +67,23 @@ impl Omission {
     }
 
     /// Returns the content of the mark for the members of an object.
-    pub(super) fn members(self) -> String {
-        format!("{{\"members\":{},\"of\":{}}}", self.omitted, self.of)
+    pub(in crate::filter::run) fn members(self) -> String {
+        let Self { omitted, of, more } = self;
+        if more {
+            format!("{{\"members\":{omitted},\"more\":true}}")
+        } else {
+            format!("{{\"members\":{omitted},\"of\":{of}}}")
+        }
     }
 }
 
 /// The members of an object that have the name of a mark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct MarkNames(Option<u32>);
+pub(in crate::filter::run) struct MarkNames(Option<u32>);
 
 impl MarkNames {
     /// Adds a member by its key, as spelled and without quotes.
-    pub(super) fn add(&mut self, spelled: &[u8]) {
+    pub(in crate::filter::run) fn add(&mut self, spelled: &[u8]) {
         if spelled.len() <= LONGEST {
             self.0 = self.0.max(number(spelled));
         }
@@ -93,13 +98,19 @@ impl MarkNames {
     /// members.
     pub(super) fn member(&mut self, body: &str, first: bool) -> String {
         let comma = if first { "" } else { "," };
-        let name = self.0.map_or(1, |number| number + 1);
-        let text = match self.0 {
-            None => format!("{comma}\"_omitted\":{body}"),
-            Some(_) => format!("{comma}\"_omitted{name}\":{body}"),
+        let name = self.name();
+        format!("{comma}{name}:{body}")
+    }
+
+    /// Returns the quoted name of a mark, and reserves it.
+    pub(in crate::filter::run) fn name(&mut self) -> String {
+        let number = self.0.map_or(1, |number| number + 1);
+        let name = match self.0 {
+            None => "\"_omitted\"".to_owned(),
+            Some(_) => format!("\"_omitted{number}\""),
         };
-        self.0 = Some(name);
-        text
+        self.0 = Some(number);
+        name
     }
 }
 
