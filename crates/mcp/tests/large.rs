@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tamis_mcp::record::CallOutcome;
 use tamis_mcp::rules::{Profile, Rules};
 use tamis_mcp::spool::Spool;
@@ -398,6 +398,26 @@ fn base64_is_left_out_by_the_default_profile() {
     assert!(length < 600, "{length}");
     assert!(result["structuredContent"]["icon"].as_str().unwrap().contains("left out"));
     assert!(result["structuredContent"]["_tamis"]["handle"].is_string(), "{result}");
+}
+
+#[test]
+fn a_notice_has_the_size_of_a_factored_result() {
+    let mut session = Session::new(&proxy(Profile::Tight));
+    let greeting = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","clientInfo":{"name":"claude-code","version":"2"}}}"#;
+    let greeting = Spool::from_vec(greeting.as_bytes().to_vec());
+    assert!(matches!(session.from_client(&greeting, &mut Exchange::stdio()), Route::Forward));
+    let row = |number: u64| {
+        let digits = number * 7_919 % 1_000_003;
+        json!({"id": digits, "state_of_the_row": "open", "owner_of_the_row": {"name": "harbour master", "team": "quay"}})
+    };
+    let rows = Value::from((0..800).map(row).collect::<Vec<_>>()).to_string();
+    let result = json!({"content": [{"type": "text", "text": rows}]}).to_string();
+    let (result, _, _) = answer(&mut session, &result);
+    let shown = text(&result, 0);
+    assert!(shown.starts_with("{\"_factored\":1,"), "{shown}");
+    let notice = result["content"].as_array().unwrap().last().unwrap()["text"].as_str().unwrap();
+    let after = between(notice, "→ ~", " tokens").replace(',', "");
+    assert_eq!(after.parse::<usize>().unwrap(), shown.len().div_ceil(4), "{notice}");
 }
 
 #[test]
