@@ -85,7 +85,7 @@ fn keys_over_the_limit() {
         assert_eq!(end, expected, "cut at {cut}");
     }
     // A key that the handler needs is held, up to a limit of its own.
-    let needed = MachineConfig { longest_key: 5, ..config.clone() };
+    let needed = MachineConfig { longest_key: 5, ..config };
     same_at_every_cut(&EventRecorder::default(), &needed, text);
     let text = "{\"a\":1, \"sixsix\"    : 1}";
     for cut in 0..text.len() {
