@@ -54,6 +54,7 @@ use std::path::Path;
 use mcp::Wrapping;
 use plan::Planner;
 use tamis_manifest::Manifest;
+use tamis_mcp::config::{ConfigFiles, ConfigPlaces};
 
 use crate::agent::Agent;
 
@@ -133,10 +134,12 @@ pub const REDACTION: &str = "credentials in all results of wrapped MCP servers b
 
 /// Returns the names of the servers for which the user's `tamis.yaml` has rules of their own. The mistakes of a file are reported by doctor.
 fn names_with_rules(places: &Places) -> Vec<String> {
-    let file = places.config.join("tamis").join("tamis.yaml");
-    let Ok(text) = std::fs::read_to_string(file) else { return Vec::new() };
-    let Ok(manifest) = Manifest::parse("tamis.yaml", &text) else { return Vec::new() };
-    manifest.settings().by_server().map(|(name, _)| name.to_owned()).collect()
+    let Places { home, config, working, .. } = places.clone();
+    let places = ConfigPlaces { home: Some(home), config: Some(config), working };
+    let files = places.files(ConfigFiles::User);
+    let manifests: Vec<Manifest> = files.iter().flat_map(Manifest::load).collect();
+    let rules = manifests.iter().flat_map(|manifest| manifest.settings().by_server());
+    rules.map(|(name, _)| name.to_owned()).collect()
 }
 
 /// Says whether credentials in the results of wrapped servers are replaced.

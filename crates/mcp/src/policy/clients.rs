@@ -29,6 +29,8 @@ struct Client {
     name: &'static str,
     /// The bytes of a result that it shows whole.
     shown_whole: u64,
+    /// The agent whose variables change that.
+    agent: Option<ShownBy>,
     /// The bytes of a longer result that are worth showing, if the client shows only a short preview of it.
     instead_of_preview: Option<u64>,
     /// Seen to show only `structuredContent` if there is one. A wrong entry leaves nothing to show.
@@ -53,6 +55,7 @@ const CLIENTS: [Client; 8] = [
         reads_structured: true,
         shows_results: true,
         instead_of_preview: Some(8_000),
+        agent: Some(ShownBy::ClaudeCode),
         ..client("claude-code", 50_000)
     },
     Client { reads_structured: true, ..client("codex-mcp-client", 40_000) },
@@ -68,6 +71,7 @@ const fn client(name: &'static str, shown_whole: u64) -> Client {
     Client {
         name,
         shown_whole,
+        agent: None,
         instead_of_preview: None,
         reads_structured: false,
         shows_results: false,
@@ -102,11 +106,8 @@ impl Client {
     /// Returns the bytes of a result that the client shows whole, by the variables of this process if it has any: a client starts a
     /// proxy with its own.
     fn shown_whole_here(&self) -> u64 {
-        if self.name != "claude-code" {
-            return self.shown_whole;
-        }
-        match ShownBy::ClaudeCode.shown_whole_here(OutputKind::McpResult) {
-            ShownWhole::Bytes(most) | ShownWhole::Chars(most) => most,
+        match self.agent.map(|agent| agent.shown_whole_here(OutputKind::McpResult)) {
+            Some(ShownWhole::Bytes(most) | ShownWhole::Chars(most)) => most,
             _ => self.shown_whole,
         }
     }

@@ -6,6 +6,7 @@
 //! | `server_rules` | which settings of the files hold for the server |
 //! | `memory` | which call a task or a resource belongs to |
 //! | `earlier_results` | which results a client has in full |
+//! | `retrieval` | which tool reads from the store, if the server is another proxy |
 //! | `clients` | which part of a result a client shows |
 //! | `allowed` | which members of a message no filter has to see |
 //! | `failure` | what replaces a result that is withheld |

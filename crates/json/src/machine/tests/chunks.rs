@@ -77,22 +77,19 @@ fn an_empty_string_is_known_from_its_second_byte() {
 fn keys_over_the_limit() {
     let config = MachineConfig { key: 4, longest_key: 4, ..FULL };
     same_at_every_cut(&EventRecorder::default(), &config, "{\"four\" : 1, \"a\":2}");
-    let text = "{\"a\":1, \"fives\"    : 1}";
-    for cut in 0..text.len() {
-        let (_, end) = EventRecorder::default().run(&config, text.as_bytes(), &[cut]);
-        let message = "key longer than 4 bytes".to_owned();
-        let expected = RunEnd::Error(ErrorKind::Limit, message, Some(13), String::new());
-        assert_eq!(end, expected, "cut at {cut}");
-    }
+    let five = "{\"a\":1, \"fives\"    : 1}";
     // A key that the handler needs is held, up to a limit of its own.
     let needed = MachineConfig { longest_key: 5, ..config };
-    same_at_every_cut(&EventRecorder::default(), &needed, text);
-    let text = "{\"a\":1, \"sixsix\"    : 1}";
-    for cut in 0..text.len() {
-        let (_, end) = EventRecorder::default().run(&needed, text.as_bytes(), &[cut]);
-        let message = "key longer than 5 bytes".to_owned();
-        let expected = RunEnd::Error(ErrorKind::Limit, message, Some(14), String::new());
-        assert_eq!(end, expected, "cut at {cut}");
+    same_at_every_cut(&EventRecorder::default(), &needed, five);
+    for (config, text) in [(&config, five), (&needed, "{\"a\":1, \"sixsix\"    : 1}")] {
+        let longest = config.longest_key;
+        for cut in 0..text.len() {
+            let (_, end) = EventRecorder::default().run(config, text.as_bytes(), &[cut]);
+            let message = format!("key longer than {longest} bytes");
+            let at = Some(9 + longest as u64);
+            let expected = RunEnd::Error(ErrorKind::Limit, message, at, String::new());
+            assert_eq!(end, expected, "cut at {cut}");
+        }
     }
     // A handler that needs no key is asked about a key without a name. Copied containers have no limit.
     let handler = EventRecorder {

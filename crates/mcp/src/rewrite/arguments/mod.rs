@@ -125,7 +125,7 @@ fn refuse_notices(
     for handle in notices::handles(json)? {
         let is_ours = store
             .describe(&context.scope, &handle)
-            .is_ok_and(|(meta, _)| meta.origin() == Some(context.proxy.origin()));
+            .is_ok_and(|(meta, _)| meta.origin().is_some() && !meta.is_command());
         if is_ours {
             let or = match offers_handles {
                 true => format!(", or send {{\"$tamis\":\"{handle}\"}} in its place"),
