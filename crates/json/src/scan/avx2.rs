@@ -8,15 +8,19 @@
 use std::arch::asm;
 use std::arch::x86_64::{
     __m128i, __m256i, _MM_HINT_T0, _mm_clmulepi64_si128, _mm_cvtsi128_si64, _mm_loadu_si128,
-    _mm_prefetch, _mm_set_epi64x, _mm_set1_epi8, _mm256_add_epi8, _mm256_and_si256,
-    _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_loadu_si256,
-    _mm256_min_epu8, _mm256_or_si256, _mm256_set1_epi8, _mm256_setzero_si256, _mm256_shuffle_epi8,
-    _mm256_slli_epi16, _mm256_srli_epi16, _pext_u64,
+    _mm_prefetch, _mm_set_epi64x, _mm_set1_epi8, _mm256_add_epi8, _mm256_alignr_epi8,
+    _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8,
+    _mm256_loadu_si256, _mm256_min_epu8, _mm256_or_si256, _mm256_permute2x128_si256,
+    _mm256_set1_epi8, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_slli_epi16,
+    _mm256_srli_epi16, _mm256_subs_epu8, _mm256_testz_si256, _mm256_xor_si256, _pext_u64,
 };
 
 use super::classes::{BRACKET, SEPARATOR, WHITE};
 use super::escapes::{EscapeClasses, halves};
 use super::forward::{call_functions, entry_points};
+use super::utf8::{
+    FIRST_HIGH, FIRST_LOW, LEAD_3, LEAD_4, SECOND_HIGH, TWO_CONTINUATIONS, each_block,
+};
 use super::words::{self, WordClasses, WordMasks, WordMasksReader, classify_all};
 use super::{BLOCK, BracketKinds, ByteClasses, Kernel};
 
@@ -67,6 +71,7 @@ impl Kernel for Avx2 {
         fn has_high(range: Self::Range) -> bool;
         fn prefix_xor(bits: u64) -> u64;
         fn flatten(mask: u64, base: u16, positions: &mut [u16; BLOCK]);
+        fn is_utf8(text: &[u8]) -> bool;
     }
 
     #[inline(always)]
@@ -282,6 +287,51 @@ fn load(block: &[u8; BLOCK]) -> [__m256i; 2] {
     // SAFETY: as for the first half.
     let high = unsafe { _mm256_loadu_si256(second) };
     [low, high]
+}
+
+/// See `utf8.rs`.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn is_utf8(text: &[u8]) -> bool {
+    let (first_high, first_low) = (table(&FIRST_HIGH), table(&FIRST_LOW));
+    let second_high = table(&SECOND_HIGH);
+    let half = _mm256_set1_epi8(0x0f);
+    let high = |bytes: __m256i| _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), half);
+    let least = |byte: u8| _mm256_set1_epi8((byte - TWO_CONTINUATIONS) as i8);
+    let (lead_3, lead_4) = (least(LEAD_3), least(LEAD_4));
+    let continuation = _mm256_set1_epi8(TWO_CONTINUATIONS as i8);
+    let mut errors = _mm256_setzero_si256();
+    let mut before = _mm256_setzero_si256();
+    each_block(text, |block| {
+        let halves = load(block);
+        // Nothing of the block before reaches into this one, unless that one is not ASCII.
+        let any = _mm256_or_si256(before, _mm256_or_si256(halves[0], halves[1]));
+        if movemask(any) == 0 {
+            before = halves[1];
+            return;
+        }
+        for bytes in halves {
+            // The half that ends 16 bytes earlier.
+            let shifted = _mm256_permute2x128_si256::<0x21>(before, bytes);
+            let first = _mm256_alignr_epi8::<15>(bytes, shifted);
+            let second = _mm256_alignr_epi8::<14>(bytes, shifted);
+            let third = _mm256_alignr_epi8::<13>(bytes, shifted);
+            let flaws = _mm256_and_si256(
+                _mm256_and_si256(
+                    _mm256_shuffle_epi8(first_high, high(first)),
+                    _mm256_shuffle_epi8(first_low, _mm256_and_si256(first, half)),
+                ),
+                _mm256_shuffle_epi8(second_high, high(bytes)),
+            );
+            let expected = _mm256_and_si256(
+                _mm256_or_si256(_mm256_subs_epu8(second, lead_3), _mm256_subs_epu8(third, lead_4)),
+                continuation,
+            );
+            errors = _mm256_or_si256(errors, _mm256_xor_si256(flaws, expected));
+            before = bytes;
+        }
+    });
+    _mm256_testz_si256(errors, errors) == 1
 }
 
 /// Loads a table into both lanes.

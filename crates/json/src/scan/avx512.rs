@@ -11,17 +11,17 @@
 
 use std::arch::x86_64::{
     __m128i, __m512i, _mm_loadu_si128, _mm_setr_epi8, _mm256_add_epi16, _mm256_cvtepu8_epi16,
-    _mm256_set1_epi16, _mm256_storeu_si256, _mm512_alignr_epi64, _mm512_and_si512,
-    _mm512_andnot_si512, _mm512_broadcast_i32x4, _mm512_castsi512_si128, _mm512_clmulepi64_epi128,
-    _mm512_cmpeq_epi8_mask, _mm512_cmpeq_epi64_mask, _mm512_cmplt_epu8_mask,
-    _mm512_extracti32x4_epi32, _mm512_gf2p8affine_epi64_epi8, _mm512_loadu_si512,
-    _mm512_lzcnt_epi64, _mm512_mask_xor_epi64, _mm512_maskz_compress_epi8, _mm512_maskz_set1_epi64,
-    _mm512_min_epu8, _mm512_movepi8_mask, _mm512_movepi64_mask, _mm512_or_si512,
-    _mm512_permutex2var_epi8, _mm512_permutexvar_epi8, _mm512_set1_epi8, _mm512_set1_epi64,
-    _mm512_setzero_si512, _mm512_shldi_epi64, _mm512_shuffle_epi8, _mm512_shuffle_i64x2,
-    _mm512_slli_epi64, _mm512_srli_epi16, _mm512_storeu_si512, _mm512_sub_epi64,
-    _mm512_test_epi8_mask, _mm512_test_epi64_mask, _mm512_unpackhi_epi64, _mm512_unpacklo_epi64,
-    _mm512_xor_si512,
+    _mm256_set1_epi16, _mm256_storeu_si256, _mm512_alignr_epi8, _mm512_alignr_epi64,
+    _mm512_and_si512, _mm512_andnot_si512, _mm512_broadcast_i32x4, _mm512_castsi512_si128,
+    _mm512_clmulepi64_epi128, _mm512_cmpeq_epi8_mask, _mm512_cmpeq_epi64_mask,
+    _mm512_cmplt_epu8_mask, _mm512_extracti32x4_epi32, _mm512_gf2p8affine_epi64_epi8,
+    _mm512_loadu_si512, _mm512_lzcnt_epi64, _mm512_mask_xor_epi64, _mm512_maskz_compress_epi8,
+    _mm512_maskz_set1_epi64, _mm512_min_epu8, _mm512_movepi8_mask, _mm512_movepi64_mask,
+    _mm512_or_si512, _mm512_permutex2var_epi8, _mm512_permutexvar_epi8, _mm512_set1_epi8,
+    _mm512_set1_epi64, _mm512_setzero_si512, _mm512_shldi_epi64, _mm512_shuffle_epi8,
+    _mm512_shuffle_i64x2, _mm512_slli_epi64, _mm512_srli_epi16, _mm512_storeu_si512,
+    _mm512_sub_epi64, _mm512_subs_epu8, _mm512_test_epi8_mask, _mm512_test_epi64_mask,
+    _mm512_unpackhi_epi64, _mm512_unpacklo_epi64, _mm512_xor_si512,
 };
 
 use super::avx2::{classify_escapes, pack, prefix_xor};
@@ -29,6 +29,9 @@ use super::classes::WHITE;
 use super::derive::MaskState;
 use super::escapes::{EscapeClasses, GOOD};
 use super::forward::{call_functions, entry_points};
+use super::utf8::{
+    FIRST_HIGH, FIRST_LOW, LEAD_3, LEAD_4, SECOND_HIGH, TWO_CONTINUATIONS, each_block,
+};
 use super::words::{self, WordClasses, WordMasksReader, classify_all};
 use super::{BLOCK, BracketKinds, ByteClasses, Kernel, ROW, Row, RowMasks, Window, WordMasks};
 
@@ -83,6 +86,7 @@ impl Kernel for Avx512 {
         fn has_high(range: Self::Range) -> bool;
         fn prefix_xor(bits: u64) -> u64;
         fn flatten(mask: u64, base: u16, positions: &mut [u16; BLOCK]);
+        fn is_utf8(text: &[u8]) -> bool;
     }
 
     #[inline(always)]
@@ -201,6 +205,47 @@ fn store_quarter(base: u16, numbers: __m128i, to: &mut [u16; BLOCK / 4]) {
     let numbers = _mm256_add_epi16(_mm256_set1_epi16(base as i16), _mm256_cvtepu8_epi16(numbers));
     // SAFETY: 16 numbers of two bytes have 32 bytes, and the store needs no alignment.
     unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), numbers) }
+}
+
+/// See `utf8.rs`.
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn is_utf8(text: &[u8]) -> bool {
+    let lookup = |table: &[u8; 16]| _mm512_broadcast_i32x4(self::table(table));
+    let (first_high, first_low) = (lookup(&FIRST_HIGH), lookup(&FIRST_LOW));
+    let second_high = lookup(&SECOND_HIGH);
+    let half = _mm512_set1_epi8(0x0f);
+    let high = |bytes: __m512i| _mm512_and_si512(_mm512_srli_epi16::<4>(bytes), half);
+    let least = |byte: u8| _mm512_set1_epi8((byte - TWO_CONTINUATIONS) as i8);
+    let (lead_3, lead_4) = (least(LEAD_3), least(LEAD_4));
+    let continuation = _mm512_set1_epi8(TWO_CONTINUATIONS as i8);
+    let mut errors = _mm512_setzero_si512();
+    let mut before = _mm512_setzero_si512();
+    each_block(text, |block| {
+        let bytes = load(block);
+        // Nothing of the block before reaches into this one, unless that one is not ASCII.
+        if _mm512_movepi8_mask(_mm512_or_si512(bytes, before)) != 0 {
+            // The block that ends 16 bytes earlier.
+            let shifted = _mm512_alignr_epi64::<6>(bytes, before);
+            let first = _mm512_alignr_epi8::<15>(bytes, shifted);
+            let second = _mm512_alignr_epi8::<14>(bytes, shifted);
+            let third = _mm512_alignr_epi8::<13>(bytes, shifted);
+            let flaws = _mm512_and_si512(
+                _mm512_and_si512(
+                    _mm512_shuffle_epi8(first_high, high(first)),
+                    _mm512_shuffle_epi8(first_low, _mm512_and_si512(first, half)),
+                ),
+                _mm512_shuffle_epi8(second_high, high(bytes)),
+            );
+            let expected = _mm512_and_si512(
+                _mm512_or_si512(_mm512_subs_epu8(second, lead_3), _mm512_subs_epu8(third, lead_4)),
+                continuation,
+            );
+            errors = _mm512_or_si512(errors, _mm512_xor_si512(flaws, expected));
+        }
+        before = bytes;
+    });
+    _mm512_test_epi8_mask(errors, errors) == 0
 }
 
 #[target_feature(enable = "avx512f")]

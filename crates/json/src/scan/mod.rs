@@ -172,6 +172,8 @@ trait Kernel: Copy {
         }
         packed
     }
+    /// Whether a text is valid UTF-8.
+    fn is_utf8(self, text: &[u8]) -> bool;
     /// A summary of the bytes of several blocks, cheaper to compute than a mask per block.
     type Range: Copy;
     fn no_range(self) -> Self::Range;
@@ -466,7 +468,7 @@ fn scan_with<K: Kernel>(kernel: K, bytes: &[u8], carry: &mut Carry, window: &mut
         }
     }
     if (kernel.has_high(range) || carry.utf8.is_partial())
-        && let Err(at) = carry.utf8.check(bytes)
+        && let Err(at) = carry.utf8.check(bytes, |text| kernel.is_utf8(text))
         && window.fatal.is_none_or(|control| at <= control.at)
     {
         // The state after the previous byte.

@@ -9,8 +9,9 @@
 
 use std::arch::aarch64::{
     uint8x16_t, uint8x16x4_t, vandq_u8, vceqq_u8, vcgeq_u8, vcltq_u8, vdupq_n_u8, vdupq_n_u64,
-    vgetq_lane_u64, vld1q_u8, vld1q_u8_x4, vmaxvq_u8, vminq_u8, vminvq_u8, vmull_p64, vorrq_u8,
-    vqtbl1q_u8, vreinterpretq_u8_u64, vreinterpretq_u64_u8, vshrq_n_u8, vtstq_u8,
+    veorq_u8, vextq_u8, vgetq_lane_u64, vld1q_u8, vld1q_u8_x4, vmaxvq_u8, vminq_u8, vminvq_u8,
+    vmull_p64, vorrq_u8, vqsubq_u8, vqtbl1q_u8, vreinterpretq_u8_u64, vreinterpretq_u64_u8,
+    vshrq_n_u8, vtstq_u8,
 };
 use std::arch::asm;
 use std::arch::is_aarch64_feature_detected;
@@ -19,6 +20,9 @@ use super::classes::{BRACKET, SEPARATOR, WHITE};
 use super::escapes::{EscapeClasses, halves};
 use super::forward::call_functions;
 use super::scalar::ScalarKernel;
+use super::utf8::{
+    FIRST_HIGH, FIRST_LOW, LEAD_3, LEAD_4, SECOND_HIGH, TWO_CONTINUATIONS, each_block,
+};
 use super::words::{self, WordClasses, WordMasks, WordMasksReader, classify_all};
 use super::{BLOCK, BracketKinds, ByteClasses, Carry, Kernel, Window, scan_with};
 
@@ -75,6 +79,7 @@ impl<const PMULL: bool> Kernel for Neon<PMULL> {
         fn widen(range: Self::Range, block: &[u8; BLOCK]) -> Self::Range;
         fn has_control(range: Self::Range) -> bool;
         fn has_high(range: Self::Range) -> bool;
+        fn is_utf8(text: &[u8]) -> bool;
     }
 
     #[inline(always)]
@@ -253,6 +258,45 @@ fn add_pairs(low: uint8x16_t, high: uint8x16_t) -> uint8x16_t {
         );
     }
     sums
+}
+
+/// See `utf8.rs`.
+#[target_feature(enable = "neon")]
+#[inline]
+fn is_utf8(text: &[u8]) -> bool {
+    let (first_high, first_low) = (table(&FIRST_HIGH), table(&FIRST_LOW));
+    let second_high = table(&SECOND_HIGH);
+    let half = vdupq_n_u8(0x0f);
+    let least = |byte: u8| vdupq_n_u8(byte - TWO_CONTINUATIONS);
+    let (lead_3, lead_4) = (least(LEAD_3), least(LEAD_4));
+    let continuation = vdupq_n_u8(TWO_CONTINUATIONS);
+    let mut errors = vdupq_n_u8(0);
+    let mut before = vdupq_n_u8(0);
+    each_block(text, |block| {
+        let uint8x16x4_t(a, b, c, d) = load(block);
+        // Nothing of the block before reaches into this one, unless that one is not ASCII.
+        let any = vorrq_u8(before, vorrq_u8(vorrq_u8(a, b), vorrq_u8(c, d)));
+        if vmaxvq_u8(any) < 0x80 {
+            before = d;
+            return;
+        }
+        for bytes in [a, b, c, d] {
+            let first = vextq_u8::<15>(before, bytes);
+            let second = vextq_u8::<14>(before, bytes);
+            let third = vextq_u8::<13>(before, bytes);
+            let flaws = vandq_u8(
+                vandq_u8(
+                    vqtbl1q_u8(first_high, vshrq_n_u8::<4>(first)),
+                    vqtbl1q_u8(first_low, vandq_u8(first, half)),
+                ),
+                vqtbl1q_u8(second_high, vshrq_n_u8::<4>(bytes)),
+            );
+            let expected = vorrq_u8(vqsubq_u8(second, lead_3), vqsubq_u8(third, lead_4));
+            errors = vorrq_u8(errors, veorq_u8(flaws, vandq_u8(expected, continuation)));
+            before = bytes;
+        }
+    });
+    vmaxvq_u8(errors) == 0
 }
 
 #[target_feature(enable = "neon")]

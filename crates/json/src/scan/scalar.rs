@@ -13,6 +13,10 @@ impl Kernel for ScalarKernel {
         then.read(masks);
     }
 
+    fn is_utf8(self, text: &[u8]) -> bool {
+        std::str::from_utf8(text).is_ok()
+    }
+
     #[inline(always)]
     fn classify(self, block: &[u8; BLOCK]) -> ByteClasses {
         let mut classes = ByteClasses {

@@ -111,6 +111,12 @@ impl Scanner {
         with_kernel!(self, kernel => kernel.list_tokens(window));
     }
 
+    /// Whether a text is valid UTF-8.
+    #[cfg(test)]
+    pub(super) fn is_utf8(self, text: &[u8]) -> bool {
+        with_kernel!(self, kernel => kernel.is_utf8(text))
+    }
+
     /// Writes the word classes of a text, from the block `first` on. Bytes before and after the text are in no class. Then
     /// lets a reader read them.
     pub fn words(
