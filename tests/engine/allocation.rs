@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tamis::spec::{PatchOp, Validation};
+use tamis::spec::{ItemCondition, PatchOp, Validation, ValueTest};
 use tamis::{Filter, Program, Sink, Spec};
 
 /// Counts the output and drops it.
@@ -28,9 +28,15 @@ fn programs() -> Vec<(&'static str, Spec)> {
         ("skip, structure", Spec::new().retain("/none").validation(Validation::Structure)),
         ("select", select.clone()),
         ("select, structure", select.validation(Validation::Structure)),
+        ("select, where", Spec::new().root("object").select("id").keep_where(known_mail())),
         ("exclude", Spec::new().root("object").exclude("user.mail")),
         ("drops", Spec::new().root("object").drop_nulls(true).drop_empty(true)),
     ]
+}
+
+/// Items with an address of mail.
+fn known_mail() -> ItemCondition {
+    ItemCondition::new("user.mail", ValueTest::new().exists(true))
 }
 
 fn item(number: usize) -> String {
@@ -56,6 +62,25 @@ fn a_warm_filter_allocates_nothing() {
             let allocations = allocation_counter::measure(feed);
             assert_eq!(allocations.count_total, 0, "{name}, chunks of {chunk}");
         }
+    }
+}
+
+/// The beginning of a document is not like the rest of it: a select waits for its first hit, and a factored document is
+/// recognised.
+#[test]
+fn a_restarted_filter_allocates_nothing() {
+    let document = format!("[{}1]", (0..10).map(item).collect::<String>());
+    for (name, spec) in programs() {
+        let program = Program::compile(&spec).unwrap();
+        let mut filter = Filter::new(&program, Nowhere(0));
+        let mut run = || {
+            filter.write(document.as_bytes()).unwrap();
+            filter.finish().unwrap();
+            filter.restart();
+        };
+        run();
+        let allocations = allocation_counter::measure(run);
+        assert_eq!(allocations.count_total, 0, "{name}");
     }
 }
 

@@ -28,6 +28,8 @@ pub enum FastPath {
     BracketMasks,
     /// Handling the brackets of several blocks at once. They are handled one by one.
     BracketBatches,
+    /// Looking at the members of an object before the handler is asked. The handler has to read it.
+    LookAhead,
     /// Masks of eight blocks at a time. They are computed block by block.
     MaskRows,
 }
@@ -47,7 +49,7 @@ pub const fn is_off(_: FastPath) -> bool {
 #[cfg(any(debug_assertions, fuzzing))]
 impl FastPath {
     /// All shortcuts.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Policies,
         Self::PolicyMembers,
         Self::DroppedContainers,
@@ -56,6 +58,7 @@ impl FastPath {
         Self::ShortWrites,
         Self::BracketMasks,
         Self::BracketBatches,
+        Self::LookAhead,
         Self::MaskRows,
     ];
 
@@ -102,9 +105,9 @@ mod switches {
 
     /// Calls `run` while the machines of this thread use no shortcut. Calls must not be nested.
     pub fn plain_walk<T>(run: impl FnOnce() -> T) -> T {
-        use FastPath::{BracketMasks, Policies, ShortWrites};
+        use FastPath::{BracketMasks, LookAhead, Policies, ShortWrites};
         // The others are parts of these, except for the masks, which are not the machine's.
-        without_all(&[Policies, ShortWrites, BracketMasks], run)
+        without_all(&[Policies, ShortWrites, BracketMasks, LookAhead], run)
     }
 
     /// Whether a path must not be used.

@@ -66,6 +66,7 @@ pub use values::{FoundValue, JsonKind, ValueFinder, ValuePaths};
 
 use crate::error::Raise;
 use key::RawKey;
+use machine::ObjectAhead;
 use policy::Policy;
 
 /// The kind of a value, known from its first byte (for strings: from the second).
@@ -136,6 +137,12 @@ pub trait Handler {
         kind: ValueKind,
         offset: u64,
     ) -> Result<Interest, Raise>;
+
+    /// Looks at an element that is an object, or at a document that is one, before the machine asks for the interest in it.
+    #[inline]
+    fn look_ahead(&mut self, object: &mut ObjectAhead<'_>) {
+        _ = object;
+    }
 
     /// Returns what the machine may do with the members or elements of the container that was entered last without a
     /// call of [`value`](Self::value). Called when the machine enters a container and when it returns to it; the

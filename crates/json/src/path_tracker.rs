@@ -47,6 +47,14 @@ impl PathTracker {
         self.settled = 0;
     }
 
+    /// Becomes a copy of another tracker, in its own allocations.
+    pub(super) fn copy_from(&mut self, other: &Self) {
+        let Self { frames, keys, settled } = other;
+        self.frames.clone_from(frames);
+        self.keys.clone_from(keys);
+        self.settled = *settled;
+    }
+
     /// Returns the frame of the innermost open container.
     #[inline(always)]
     fn top(&mut self) -> Option<&mut PathFrame> {

@@ -25,6 +25,8 @@ pub(in crate::filter) struct ItemConditions {
     /// The paths. A path ends with the numbers of its requirements.
     pub(in crate::filter) trie: Trie,
     pub(in crate::filter) requirements: Vec<Requirement>,
+    /// Whether all paths lead through members with names.
+    pub(in crate::filter) names_only: bool,
 }
 
 /// A test, and for which of the values at a path it must hold.
@@ -98,7 +100,11 @@ impl ItemConditions {
         }
         let mut trie = Trie::new(&paths);
         trie.sharpen(allowance);
-        Ok(Some(Self { trie, requirements }))
+        let names_only = paths.iter().flat_map(|path| &path.0).all(|token| match token {
+            PathToken::Name(_) => token.index().is_none(),
+            PathToken::Any => false,
+        });
+        Ok(Some(Self { trie, requirements, names_only }))
     }
 }
 
@@ -215,7 +221,11 @@ impl ScalarSet {
 
     fn contains(&self, text: &[u8], string: Option<&[u8]>) -> bool {
         if let Some(string) = string {
-            return self.strings.contains(string);
+            // Most sets are small, and a comparison is cheaper than a hash.
+            return match self.strings.len() {
+                0..=4 => self.strings.iter().any(|one| one == string),
+                _ => self.strings.contains(string),
+            };
         }
         match text {
             [b'n' | b't' | b'f', ..] => {

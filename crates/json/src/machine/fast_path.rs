@@ -82,6 +82,15 @@ impl Machine {
         }
     }
 
+    /// Returns the window for the loops.
+    #[inline(always)]
+    pub(super) fn window_text<'a>(&self, cx: &WindowContext<'a>) -> WindowText<'a> {
+        let text = cx.chunk.get(cx.base..cx.limit).unwrap_or_default();
+        // A key with its quotes.
+        let longest = self.config.key.saturating_add(2);
+        WindowText { text, window: cx.window, longest }
+    }
+
     /// Handles tokens from `next` on as the policies of the open containers say. `to` is the position after the last
     /// byte that may be examined. Returns the token where the walk continues, or the end of the walk.
     ///
@@ -115,10 +124,8 @@ impl Machine {
         h: &mut H,
     ) -> Result<ControlFlow<WalkEnd, usize>, WalkError> {
         // Positions of tokens are relative to the window. Those of the machine are relative to the chunk.
-        let text = cx.slice(cx.base, cx.limit);
-        // A key with its quotes.
-        let longest = self.config.key.saturating_add(2);
-        let scan = WindowText { text, window: cx.window, longest };
+        let scan = self.window_text(cx);
+        let text = scan.text;
         let position = |token: usize| tokens.get(token).map_or(usize::MAX, |at| usize::from(*at));
         let byte = |token: usize| text.get(position(token)).copied().unwrap_or(0);
         // After the last token the byte is 0, which is neither a bracket nor a comma.

@@ -52,6 +52,7 @@
 //! | `elements` (`members.rs`) | strings and valid scalars in arrays | containers, everything that is not valid |
 //! | `inspect_fast` (`fast_path.rs`) | commas and brackets between members; asks the handler about values, enters containers | what the loops call not plain, to the walk |
 //! | `validate_fast` (`fast_path.rs`) | the inside of dropped and copied containers, at any depth | the closing bracket of the outermost one, and what is not plain, to the walk |
+//! | `ObjectAhead` (`ahead.rs`) | a look at the members of an object before the handler is asked about it; consumes nothing | what the window cuts, and what is not plain, to the handler |
 //! | `walk` (`walk.rs`) | every token, one at a time; reports the errors | nothing |
 //! | `resume` (`mod.rs`) | the rest of a scalar, or of a string whose second byte decides, in the next window | nothing |
 //! | `settle` (`carry_over.rs`) | the bytes of a chunk that are still needed after it: keys, white space, copied bytes | nothing |

@@ -107,7 +107,7 @@ pub(super) enum LoopEnd {
 
 /// The tokens of one member, as positions in the window.
 #[derive(Clone, Copy)]
-struct Member {
+pub(super) struct Member {
     key: usize,
     colon: usize,
     value: usize,
@@ -155,7 +155,7 @@ impl Member {
     /// Returns the next member if its key and its colon are plain and its value may be one. `None` also if fewer than
     /// four tokens are left in the window.
     #[inline(always)]
-    fn at(text: &[u8], tokens: &[u16], next: usize) -> Option<Self> {
+    pub(super) fn at(text: &[u8], tokens: &[u16], next: usize) -> Option<Self> {
         let [key, colon, value, end] = *tokens.get(next..)?.first_chunk::<4>()?;
         // Not `map`: it is a call for each member if the crate is compiled in several units.
         let (key, colon) = (usize::from(key), usize::from(colon));
@@ -200,13 +200,13 @@ impl Member {
 
     /// Returns the entry of the name in a table. The key must be spelled plainly.
     #[inline(always)]
-    fn entry(&self, text: &[u8], table: &NameTable) -> Option<NodeId> {
+    pub(super) fn entry(&self, text: &[u8], table: &NameTable) -> Option<NodeId> {
         table.get_in(text, self.key + 1, self.key_len().wrapping_sub(2))
     }
 
     /// Returns the member without the white space after it.
     #[inline(always)]
-    fn span(&self, text: &[u8]) -> ScalarMember {
+    pub(super) fn span(&self, text: &[u8]) -> ScalarMember {
         let Self { key, colon, value, mut end, .. } = *self;
         while text.get(end.wrapping_sub(1)).is_some_and(|last| is_white(*last)) {
             end -= 1;

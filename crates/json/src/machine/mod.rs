@@ -10,6 +10,7 @@
 //!   they stop before anything that is not plain and leave it to the walk.
 //! - `skip_container.rs` skips dropped containers under `validation: structure` by their brackets.
 //! - `not_json.rs` has the messages for bytes that begin neither a value nor a key.
+//! - `ahead.rs` lets a handler look at the members of an object before it is asked about it.
 //! - `carry_over.rs` keeps what crosses the end of a window or a chunk.
 //!
 //! Tests and a bench turn the shortcuts off, one by one or all (`crates/json/src/fast_paths.rs`): they make no difference but time.
@@ -17,6 +18,7 @@
 //! Between chunks only the fields of [`Machine`] and the scanner's carry remain. [`Machine::settle`] copies everything
 //! else that is still needed.
 
+mod ahead;
 mod carry_over;
 mod fast_path;
 mod guide;
@@ -36,6 +38,7 @@ use crate::path_tracker::PathTracker;
 use crate::scalar::{ScalarState, ScalarStep};
 use crate::scan::{ByteError, Carry, Fatal, Scanner, WINDOW, Window};
 use crate::{Handler, Interest, ValueKind};
+pub use ahead::{AheadEvent, ObjectAhead};
 
 /// The settings of a run.
 #[derive(Clone, Debug)]
@@ -241,6 +244,38 @@ impl Machine {
         *self = new;
     }
 
+    /// Becomes a copy of another machine, in its own allocations.
+    pub fn copy_from(&mut self, other: &Self) {
+        // Every field is named: a new one does not compile until it is copied, too.
+        let Self {
+            config,
+            expect,
+            mode,
+            levels,
+            tracker,
+            scalar,
+            copying,
+            lax_string,
+            member,
+            lead,
+            offset,
+            carry,
+            steps,
+        } = other;
+        self.config.clone_from(config);
+        (self.expect, self.mode, self.scalar) = (*expect, *mode, *scalar);
+        self.levels.clone_from(levels);
+        self.tracker.copy_from(tracker);
+        (self.copying, self.lax_string) = (*copying, *lax_string);
+        let held = std::mem::take(&mut self.member.held);
+        self.member.clone_from(member);
+        self.member.held = held;
+        self.member.held.clone_from(&member.held);
+        self.lead.clone_from(lead);
+        self.carry.clone_from(carry);
+        (self.offset, self.steps) = (*offset, *steps);
+    }
+
     /// Returns the absolute offset of the first byte that was not fed.
     pub fn offset(&self) -> u64 {
         self.offset
@@ -336,6 +371,11 @@ impl Machine {
     /// Places a raised error at the current offset and in the current container.
     pub fn place(&self, raise: Raise) -> Error {
         Error::at(raise, self.offset, self.path(&[], false))
+    }
+
+    /// Returns the JSON Pointer of the value before which the handler has stopped the run.
+    pub fn next_pointer(&self) -> String {
+        self.path(&[], true)
     }
 
     /// Turns the error of a walk into that of the run. First brings the handler up to the byte of the error, as if the

@@ -344,6 +344,12 @@ impl Machine {
         if kind.is_container() && self.levels.depth() >= self.config.depth {
             self.deeper(at, kind == ValueKind::Object)?;
         }
+        if kind == ValueKind::Object
+            && !self.levels.in_object()
+            && let Some(mut ahead) = self.ahead(cx, next, at)
+        {
+            h.look_ahead(&mut ahead);
+        }
         let interest = self.begin_value(cx, at, kind, false, h)?;
         self.apply_interest(cx, next, at, kind, interest)
     }

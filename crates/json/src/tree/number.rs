@@ -9,8 +9,24 @@ use std::cmp::Ordering;
 /// Maximum number of digits of an exponent that is added as an integer.
 const SHORT: usize = 37;
 
+/// Returns the value of a short integer, which most numbers are.
+fn short_integer(number: &[u8]) -> Option<i64> {
+    let (negative, digits) = sign(number);
+    // 18 digits fit any value.
+    if digits.len() > 18 {
+        return None;
+    }
+    let value = digits.iter().try_fold(0, |value, digit| {
+        digit.is_ascii_digit().then(|| value * 10 + i64::from(digit - b'0'))
+    })?;
+    Some(if negative { -value } else { value })
+}
+
 /// Whether two valid JSON numbers have the same value.
 pub(super) fn equal(a: &[u8], b: &[u8]) -> bool {
+    if let (Some(a), Some(b)) = (short_integer(a), short_integer(b)) {
+        return a == b;
+    }
     let (a, b) = (Decimal::new(a), Decimal::new(b));
     match (a.is_zero(), b.is_zero()) {
         (false, false) => {
@@ -37,6 +53,9 @@ pub(super) fn canonical(number: &[u8]) -> Vec<u8> {
 
 /// Compares the values of two valid JSON numbers.
 pub(super) fn compare(a: &[u8], b: &[u8]) -> Ordering {
+    if let (Some(a), Some(b)) = (short_integer(a), short_integer(b)) {
+        return a.cmp(&b);
+    }
     let (a, b) = (Decimal::new(a), Decimal::new(b));
     let sign = |number: &Decimal<'_>| match (number.is_zero(), number.negative) {
         (true, _) => 0,

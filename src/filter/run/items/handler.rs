@@ -6,6 +6,7 @@
 //! | event | handled by |
 //! |---|---|
 //! | `value`, `close` | [`ItemsState`](super::ItemsState), by the role of the innermost container |
+//! | `look_ahead` | `tested.rs` |
 //! | `policy` | `policy.rs` |
 //! | `raw` | the held value, if there is one, or else the writer |
 //! | `copied` | `select.rs` (`replay`), if a value was held; otherwise nothing |
@@ -15,7 +16,7 @@
 
 use tamis_json::error::{Error, Raise};
 use tamis_json::key::is_too_long_for;
-use tamis_json::machine::FeedResult;
+use tamis_json::machine::{FeedResult, ObjectAhead};
 use tamis_json::policy::Policy;
 use tamis_json::sink::Sink;
 use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
@@ -70,6 +71,12 @@ impl Handler for StageHandler<'_, ItemsStage> {
         let rules = &program.items;
         let offset = state.replaying.unwrap_or(offset);
         state.value(&mut Cx { rules, sink: self.sink, offset }, slot, kind)
+    }
+
+    #[inline]
+    fn look_ahead(&mut self, object: &mut ObjectAhead<'_>) {
+        let ItemsStage { program, state } = &mut *self.stage;
+        state.look_ahead(&program.items, object);
     }
 
     #[inline]

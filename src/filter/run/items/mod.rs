@@ -70,7 +70,7 @@ use tamis_json::scan::Scanner;
 use tamis_json::sink::Sink;
 use tamis_json::writer::JsonWriter;
 use tamis_json::{Interest, ValueKind, ValueSlot};
-use tester::ItemTester;
+use tester::{AwaitedItem, ItemTester};
 
 use super::output::omission::MarkNames;
 use super::payload_length::{PayloadItems, PayloadLength};
@@ -503,7 +503,7 @@ impl ItemsState {
         let is_end = cx.rules.stop_early && index == self.max_items(cx.rules);
         if kind == ValueKind::Object
             && !is_end
-            && let Some(interest) = self.tested(cx)?
+            && let Some(interest) = self.tested(cx, AwaitedItem::Element)?
         {
             return Ok(interest);
         }

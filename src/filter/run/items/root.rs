@@ -145,9 +145,6 @@ impl ItemsState {
         if here && last && self.must_wait(cx.rules, WaitFrom::Payload) && kind.is_container() {
             return Ok(Interest::Stop);
         }
-        if here && last && self.must_test(kind) {
-            return Ok(Interest::Stop);
-        }
         if let Some(ContainerRole::OnPath { members, met, .. }) = self.roles.last_mut() {
             *members += 1;
             *met |= here;
@@ -206,9 +203,6 @@ impl ItemsState {
         pointer: String,
     ) -> Result<Interest, Raise> {
         if kind.is_container() && self.must_wait(cx.rules, WaitFrom::Payload) {
-            return Ok(Interest::Stop);
-        }
-        if self.must_test(kind) {
             return Ok(Interest::Stop);
         }
         if self.tests_object(kind)

@@ -1,13 +1,15 @@
 //! Takes the verdicts of `where` for the elements of the payload.
 
 use tamis_json::error::{Error, LimitName, Raise};
-use tamis_json::machine::FeedResult;
+use tamis_json::machine::{FeedResult, ObjectAhead};
+use tamis_json::scan::WINDOW;
 use tamis_json::sink::Sink;
 use tamis_json::{Interest, ValueKind, ValueSlot};
 
 use super::first_hit::HitOutcome;
-use super::tester::ItemVerdict;
-use super::{Cx, ItemsStage, ItemsState, PayloadTarget};
+use super::tester::{AwaitedItem, ItemVerdict};
+use super::{ContainerRole, Cx, ItemsStage, ItemsState, PayloadTarget};
+use crate::filter::compile::items::ItemRules;
 use crate::filter::run::stage::StageMachine;
 
 impl ItemsStage {
@@ -26,10 +28,15 @@ impl ItemsStage {
 
 impl ItemsState {
     /// Tests an item. Returns the interest in it if it is dropped or undecided.
-    pub(super) fn tested(&mut self, cx: &Cx<'_>) -> Result<Option<Interest>, Raise> {
+    #[inline]
+    pub(super) fn tested(
+        &mut self,
+        cx: &Cx<'_>,
+        item: AwaitedItem,
+    ) -> Result<Option<Interest>, Raise> {
         let Some(tester) = &mut self.tester else { return Ok(None) };
         let Some((verdict, at)) = tester.next() else {
-            tester.is_awaited = true;
+            tester.awaited = Some(item);
             return Ok(Some(Interest::Stop));
         };
         self.tested_at = at.max(cx.offset);
@@ -43,15 +50,17 @@ impl ItemsState {
         }
     }
 
-    /// Returns whether the tester has to begin at the payload, before the stage enters it.
-    pub(super) fn must_test(&mut self, kind: ValueKind) -> bool {
-        let is_tested = kind == ValueKind::Array || self.tests_object(kind);
-        match &mut self.tester {
-            Some(tester) if is_tested && !tester.has_begun() => {
-                tester.is_awaited = true;
-                true
-            }
-            _ => false,
+    /// Looks ahead at an item, before the machine asks about it.
+    #[inline]
+    pub(super) fn look_ahead(&mut self, rules: &ItemRules, object: &mut ObjectAhead<'_>) {
+        let is_item = match self.roles.last() {
+            Some(role) => matches!(role, ContainerRole::Items),
+            None => self.target == PayloadTarget::Document && self.tests_object(ValueKind::Object),
+        };
+        if let (true, Some(tester), Some(conditions)) =
+            (is_item, &mut self.tester, &rules.conditions)
+        {
+            tester.look_ahead(conditions, object);
         }
     }
 
@@ -70,7 +79,7 @@ impl ItemsState {
         cx: &mut Cx<'_>,
         slot: ValueSlot<'_>,
     ) -> Result<Option<Interest>, Raise> {
-        let interest = self.tested(cx)?;
+        let interest = self.tested(cx, AwaitedItem::Payload)?;
         if interest != Some(Interest::Skip) {
             return Ok(interest);
         }
@@ -82,53 +91,74 @@ impl ItemsState {
     }
 }
 
-/// Bytes that are read ahead at once. They are still in the cache when the machine reads them.
-const AHEAD: usize = 64 << 10;
-
-/// Feeds the machine of a stage pieces that its tester has read before. Where the stage stops for a verdict, the rest of
-/// the piece is held.
+/// Feeds the machine of a stage that tests items.
 pub(super) fn feed_tested(
     stage: &mut ItemsStage,
     engine: &mut StageMachine,
     chunk: &[u8],
     sink: &mut dyn Sink,
 ) -> Result<FeedResult, Error> {
-    for piece in chunk.chunks(AHEAD) {
-        let Some(tester) = &mut stage.state.tester else { break };
-        tester.read(piece);
-        if let Some(input) = tester.next_input(piece)?
-            && feed_until_undecided(stage, engine, &input, sink)? == FeedResult::Stopped
-        {
-            return Ok(FeedResult::Stopped);
+    let mut rest = chunk;
+    while let Some(tester) = &mut stage.state.tester
+        && tester.waiting() > 0
+    {
+        // Only a little of the chunk is copied to the bytes that wait.
+        let Some((piece, later)) = rest.split_at_checked(rest.len().min(WINDOW)) else { break };
+        if piece.is_empty() {
+            return Ok(FeedResult::All);
         }
+        let held = tester.waiting();
+        let Some(input) = tester.read_waiting(piece, &engine.machine)? else {
+            rest = later;
+            continue;
+        };
+        let read = feed_decided(stage, engine, &input, sink)?;
+        if let Some(tester) = &mut stage.state.tester {
+            tester.reuse(input);
+        }
+        let Some(read) = read else { return Ok(FeedResult::Stopped) };
+        // The next item that is undecided begins after the one that has waited.
+        let read = (read as u64).saturating_sub(held);
+        rest = rest.get(usize::try_from(read).unwrap_or(usize::MAX)..).unwrap_or_default();
+    }
+    let Some(read) = feed_decided(stage, engine, rest, sink)? else {
+        return Ok(FeedResult::Stopped);
+    };
+    let undecided = rest.get(read..).unwrap_or_default();
+    if let (Some(tester), false) = (&mut stage.state.tester, undecided.is_empty()) {
+        tester.hold(undecided, &engine.machine)?;
     }
     Ok(FeedResult::All)
 }
 
-fn feed_until_undecided(
+/// Feeds the machine up to an item about which the input does not decide. Returns the number of bytes that it has read, or
+/// `None` if the stage has stopped for another reason.
+fn feed_decided(
     stage: &mut ItemsStage,
     engine: &mut StageMachine,
-    mut input: &[u8],
+    input: &[u8],
     sink: &mut dyn Sink,
-) -> Result<FeedResult, Error> {
+) -> Result<Option<usize>, Error> {
+    let begin = engine.machine.offset();
+    let mut rest = input;
     loop {
-        let begin = engine.machine.offset();
-        if engine.feed(stage, input, sink)? == FeedResult::All {
-            return Ok(FeedResult::All);
+        let from = input.len() - rest.len();
+        if engine.feed(stage, rest, sink)? == FeedResult::All {
+            return Ok(Some(input.len()));
         }
         let offset = engine.machine.offset();
         let read = usize::try_from(offset.saturating_sub(begin)).unwrap_or(usize::MAX);
-        input = input.get(read..).unwrap_or_default();
-        let Some(tester) = &mut stage.state.tester else { return Ok(FeedResult::Stopped) };
-        if !std::mem::take(&mut tester.is_awaited) {
-            return Ok(FeedResult::Stopped);
+        rest = input.get(read..).unwrap_or_default();
+        let Some(tester) = &mut stage.state.tester else { return Ok(None) };
+        let Some(item) = tester.awaited.take() else { return Ok(None) };
+        // The window may have cut the item. The next one begins with it.
+        if read > from && tester.looks_ahead() {
+            continue;
         }
-        if tester.has_begun() {
-            tester.hold(input)?;
-            return Ok(FeedResult::All);
+        tester.read_from(offset, rest, item);
+        if !tester.has_verdict() {
+            return Ok(Some(read));
         }
-        tester.begin(offset);
-        tester.read(input);
     }
 }
 

@@ -1,20 +1,20 @@
 //! Decides which items `where` keeps, ahead of the stage.
 //!
-//! The tester reads the payload with a machine of its own, a piece ahead of the machine of the stage, and notes a verdict
-//! for each element that is an object. The stage takes the verdicts in order. Before an element without a verdict it
-//! stops, and the input waits until there is one. So the stage never reads an item that may still be dropped, and nothing
-//! that it counts, finds or refuses has to be undone.
+//! Before the machine asks the stage about an item, the tester looks ahead at the members that the conditions name. Most
+//! items are in the window of the machine as a whole, so that this look decides ([`ItemTester::look_ahead`]). Before an
+//! item that it does not decide, the stage stops:
 //!
 //! ```text
-//! input ──▶ tester: keep, drop, keep, …          an item that is undecided at the end of the piece
-//!   │                    │                                          │
-//!   └──────────▶ stage ──┴──▶ keeps, skips, keeps ──▶ stops before it, and the rest of the piece is held
+//! an item that the window cuts ──▶ the machine goes on with a window that begins at the item
+//! any other                    ──▶ the tester reads the input ahead of the stage, with a machine of its own, until it has
+//!                                  a verdict; it notes those of the next items that it has read, too
+//! no verdict in the input      ──▶ the input from the item on is held until there is one
 //! ```
 //!
-//! The tester validates only the structure of what it skips. The stage finds the errors of the document, because it reads
-//! every byte, too.
+//! So the stage never reads an item that may still be dropped, and nothing that it counts, finds or refuses has to be
+//! undone. The tester validates only the structure of what it skips. The stage finds the errors of the document, because
+//! it reads every byte, too.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use smallvec::{SmallVec, smallvec};
 use tamis_json::error::{Error, ErrorKind, Raise};
 use tamis_json::key::is_too_long_for;
 use tamis_json::limits::Limits;
-use tamis_json::machine::MachineConfig;
+use tamis_json::machine::{AheadEvent, Machine, MachineConfig, ObjectAhead};
 use tamis_json::path::trie::NodeId;
 use tamis_json::policy::{Action, Policy};
 use tamis_json::scan::Scanner;
@@ -43,21 +43,34 @@ pub(super) enum ItemVerdict {
     TooLarge,
 }
 
+/// An item whose verdict the stage needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AwaitedItem {
+    /// An element of the payload.
+    Element,
+    /// The payload, which is an object.
+    Payload,
+}
+
+/// Bytes that are read ahead at once. They are still in the cache when the machine of the stage reads them.
+const AHEAD: usize = 64 << 10;
+
 /// Reads the payload ahead of the stage. A copy of it, in the probe for the first hit, has read nothing.
 #[derive(Debug)]
 pub(super) struct ItemTester {
     engine: StageMachine,
     config: MachineConfig,
     state: TesterState,
-    has_begun: bool,
     /// The error at which the tester has stopped to decide.
     failed: Option<Error>,
     /// Whether undecided items are dropped, because the document is invalid.
     gives_up: bool,
     /// Input that waits for a verdict.
     held: Vec<u8>,
-    /// Whether the stage has stopped before the payload or an item.
-    pub(super) is_awaited: bool,
+    /// The item with which the machine has begun.
+    item: AwaitedItem,
+    /// The item before which the stage has stopped.
+    pub(super) awaited: Option<AwaitedItem>,
 }
 
 /// The state of the tests in the payload.
@@ -76,7 +89,9 @@ struct TesterState {
     met: Vec<u64>,
     serial: u64,
     /// The scalar that is being read, and the nodes for its place.
-    captured: Option<(SmallVec<[NodeId; 2]>, Vec<u8>)>,
+    captured: Option<SmallVec<[NodeId; 2]>>,
+    /// Its text so far.
+    text: Vec<u8>,
     verdicts: VecDeque<(ItemVerdict, u64)>,
     /// The payload has ended.
     has_ended: bool,
@@ -117,22 +132,21 @@ impl ItemTester {
             engine: StageMachine::new(config.clone(), scanner),
             config,
             state,
-            has_begun: false,
             failed: None,
             gives_up: false,
             held: Vec::new(),
-            is_awaited: false,
+            item: AwaitedItem::Element,
+            awaited: None,
         }
     }
 
     /// Begins a new document.
     pub(super) fn restart(&mut self) {
         self.state.restart();
-        self.has_begun = false;
         self.failed = None;
         self.gives_up = false;
         self.held.clear();
-        self.is_awaited = false;
+        self.awaited = None;
     }
 
     /// Returns the verdict for the next element that is an object, with the offset of the byte that made it certain.
@@ -147,21 +161,49 @@ impl ItemTester {
         self.held.len() as u64
     }
 
-    /// Returns whether [`begin`](Self::begin) was called in this document.
-    pub(super) fn has_begun(&self) -> bool {
-        self.has_begun
+    /// Whether the tester decides about most items by looking ahead.
+    pub(super) fn looks_ahead(&self) -> bool {
+        let conditions = self.state.program.items.conditions.as_ref();
+        conditions.is_some_and(|conditions| conditions.names_only)
     }
 
-    /// Begins at the value before which the stage has stopped.
-    pub(super) fn begin(&mut self, offset: u64) {
+    /// Decides about the item that the stage is asked about next, if its members in the window are enough for that.
+    pub(super) fn look_ahead(&mut self, conditions: &ItemConditions, item: &mut ObjectAhead<'_>) {
+        if conditions.names_only && self.state.verdicts.is_empty() && !self.gives_up {
+            self.state.look_ahead(conditions, item);
+        }
+    }
+
+    /// Reads ahead until there is a verdict for the item at `offset`, before which the stage has stopped. `input`: the
+    /// document from there on.
+    pub(super) fn read_from(&mut self, offset: u64, input: &[u8], item: AwaitedItem) {
+        self.state.restart();
         self.engine.restart(self.config.clone());
-        self.engine.machine.skip_prefix(offset);
-        self.has_begun = true;
+        self.item = item;
+        match item {
+            AwaitedItem::Payload => self.engine.machine.skip_prefix(offset),
+            AwaitedItem::Element => {
+                self.engine.machine.skip_prefix(offset.saturating_sub(1));
+                // The machine is then inside the payload.
+                self.read(b"[");
+            }
+        }
+        for piece in input.chunks(AHEAD) {
+            self.read(piece);
+            if self.has_verdict() {
+                break;
+            }
+        }
+    }
+
+    /// Whether the stage can be fed: the next item has a verdict.
+    pub(super) fn has_verdict(&self) -> bool {
+        self.gives_up || !self.state.verdicts.is_empty()
     }
 
     /// Reads the next bytes of the document.
-    pub(super) fn read(&mut self, bytes: &[u8]) {
-        if !self.has_begun || self.state.has_ended || self.failed.is_some() {
+    fn read(&mut self, bytes: &[u8]) {
+        if self.state.has_ended || self.failed.is_some() {
             return;
         }
         let fed = self.engine.feed(&mut self.state, bytes, &mut DiscardSink);
@@ -183,44 +225,45 @@ impl ItemTester {
         }
     }
 
-    /// Returns the input that the stage has to read next: `piece`, after the input that has waited. `None` if it waits as
-    /// well.
+    /// Reads input after the bytes that wait, and lets it wait as well. Returns all of it once there is a verdict.
     ///
     /// # Errors
-    /// There will never be a verdict.
-    pub(super) fn next_input<'a>(
+    /// As for [`hold`](Self::hold).
+    pub(super) fn read_waiting(
         &mut self,
-        piece: &'a [u8],
-    ) -> Result<Option<Cow<'a, [u8]>>, Error> {
-        if self.held.is_empty() {
-            return Ok(Some(Cow::Borrowed(piece)));
-        }
-        self.held.extend_from_slice(piece);
-        if self.state.verdicts.is_empty() && !self.gives_up {
-            self.check()?;
-            return Ok(None);
-        }
-        Ok(Some(Cow::Owned(std::mem::take(&mut self.held))))
+        piece: &[u8],
+        stage: &Machine,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        self.read(piece);
+        self.hold(piece, stage)?;
+        Ok(self.has_verdict().then(|| std::mem::take(&mut self.held)))
     }
 
-    /// Holds input until there is a verdict.
+    /// Takes back the memory of input that has waited and was read.
+    pub(super) fn reuse(&mut self, mut input: Vec<u8>) {
+        input.clear();
+        self.held = input;
+    }
+
+    /// Holds input until there is a verdict. `stage`: the machine that has stopped before the item.
     ///
     /// # Errors
     /// There will never be a verdict.
-    pub(super) fn hold(&mut self, input: &[u8]) -> Result<(), Error> {
-        self.check()?;
+    pub(super) fn hold(&mut self, input: &[u8], stage: &Machine) -> Result<(), Error> {
+        if !self.has_verdict()
+            && let Some(error) = self.failed.take()
+        {
+            // The first token of an element's path is its index, counted from where the tester has begun.
+            let path = match (self.item, error.path().match_indices('/').nth(1)) {
+                (AwaitedItem::Payload, _) => error.path(),
+                (AwaitedItem::Element, Some((at, _))) => error.path().get(at..).unwrap_or_default(),
+                (AwaitedItem::Element, None) => "",
+            };
+            let path = stage.next_pointer() + path;
+            return Err(error.rephrased(path, None));
+        }
         self.held.extend_from_slice(input);
         Ok(())
-    }
-
-    fn check(&mut self) -> Result<(), Error> {
-        match self.failed.take() {
-            Some(error) if !self.gives_up => Err(error),
-            failed => {
-                self.failed = failed;
-                Ok(())
-            }
-        }
     }
 
     /// Ends the waiting, because the document has ended. Returns the input that the stage has not read.
@@ -244,6 +287,7 @@ impl TesterState {
             met: vec![0; nodes],
             serial: 0,
             captured: None,
+            text: Vec::new(),
             verdicts: VecDeque::new(),
             has_ended: false,
             is_object: false,
@@ -258,6 +302,60 @@ impl TesterState {
         self.verdicts.clear();
         self.has_ended = false;
         self.is_object = false;
+    }
+
+    /// Decides about an item by its members in the window, if these are enough.
+    fn look_ahead(&mut self, conditions: &ItemConditions, item: &mut ObjectAhead<'_>) {
+        self.restart();
+        self.enter_item(item.offset());
+        while let (Some(node), Some(_)) = (self.innermost(), self.undecided) {
+            let Some(names) = conditions.trie.names(node) else { break };
+            match item.next(names) {
+                AheadEvent::Scalar(child, text, offset) => {
+                    if self.meet(child) {
+                        self.test(conditions, &[child], Some(text), offset);
+                    }
+                }
+                AheadEvent::Object(child, offset) => {
+                    let goes_on = self.meet(child) && {
+                        self.test(conditions, &[child], None, offset);
+                        !conditions.trie.children(child).is_empty()
+                    };
+                    if goes_on {
+                        self.enter(smallvec![child]);
+                    } else if !item.skip() {
+                        break;
+                    }
+                }
+                AheadEvent::Array(child, offset) => {
+                    if self.meet(child) {
+                        self.test(conditions, &[child], None, offset);
+                    }
+                }
+                AheadEvent::Close(offset) => {
+                    self.open.pop();
+                    if self.open.is_empty() {
+                        self.end_item(conditions, offset);
+                    }
+                }
+                AheadEvent::Unknown => break,
+            }
+        }
+        self.open.clear();
+        self.undecided = None;
+    }
+
+    fn innermost(&self) -> Option<NodeId> {
+        self.open.last()?.nodes.first().copied()
+    }
+
+    /// Notes that a value at a node was seen in the innermost container. Returns whether it is the first one.
+    fn meet(&mut self, node: NodeId) -> bool {
+        let Self { open, met, .. } = self;
+        let (Some(top), Some(met)) = (open.last(), met.get_mut(node as usize)) else {
+            return false;
+        };
+        std::mem::replace(met, top.serial) != top.serial
     }
 
     /// Notes the verdict of the open item.
@@ -289,9 +387,13 @@ impl TesterState {
     }
 
     /// Tests a value at some nodes. `text`: the text of a scalar, or `None` for a container.
-    fn test(&mut self, nodes: &[NodeId], text: Option<&[u8]>, offset: u64) {
-        let program = self.program.clone();
-        let Some(conditions) = &program.items.conditions else { return };
+    fn test(
+        &mut self,
+        conditions: &ItemConditions,
+        nodes: &[NodeId],
+        text: Option<&[u8]>,
+        offset: u64,
+    ) {
         for number in nodes.iter().flat_map(|node| conditions.trie.ends(*node)) {
             let Some(requirement) = conditions.requirements.get(*number as usize) else { continue };
             let holds = match text {
@@ -311,10 +413,8 @@ impl TesterState {
     }
 
     /// Ends the open item: what was not found does not exist.
-    fn end_item(&mut self, offset: u64) {
-        let program = self.program.clone();
-        let Some(ItemConditions { requirements, .. }) = &program.items.conditions else { return };
-        for (number, requirement) in requirements.iter().enumerate() {
+    fn end_item(&mut self, conditions: &ItemConditions, offset: u64) {
+        for (number, requirement) in conditions.requirements.iter().enumerate() {
             if self.undecided.is_none() {
                 return;
             }
@@ -380,22 +480,22 @@ impl TesterState {
         }
         let nodes = self.nodes(slot);
         let program = self.program.clone();
-        let Some(ItemConditions { trie, .. }) = &program.items.conditions else {
-            return Interest::Skip;
-        };
+        let Some(conditions) = &program.items.conditions else { return Interest::Skip };
+        let trie = &conditions.trie;
         if nodes.is_empty() {
             return Interest::Skip;
         }
         let is_tested = nodes.iter().any(|node| !trie.ends(*node).is_empty());
         if !kind.is_container() {
             if is_tested {
-                self.captured = Some((nodes, Vec::new()));
+                self.captured = Some(nodes);
+                self.text.clear();
                 return Interest::Copy;
             }
             return Interest::Skip;
         }
         if is_tested {
-            self.test(&nodes, None, offset);
+            self.test(conditions, &nodes, None, offset);
         }
         let goes_on = nodes.iter().any(|node| !trie.children(*node).is_empty());
         if goes_on && self.undecided.is_some() { self.enter(nodes) } else { Interest::Skip }
@@ -436,11 +536,14 @@ impl Handler for StageHandler<'_, TesterState> {
 
     fn close(&mut self, offset: u64) -> Result<(), Raise> {
         let tests = &mut *self.stage;
+        let program = tests.program.clone();
         tests.open.pop();
         match tests.open.len() {
             0 => tests.has_ended = true,
             1 => {
-                tests.end_item(offset);
+                if let Some(conditions) = &program.items.conditions {
+                    tests.end_item(conditions, offset);
+                }
                 tests.has_ended = tests.is_object;
             }
             _ => {}
@@ -450,7 +553,7 @@ impl Handler for StageHandler<'_, TesterState> {
 
     fn raw(&mut self, bytes: &[u8]) {
         let limit = self.stage.limit;
-        let Some((_, text)) = &mut self.stage.captured else { return };
+        let TesterState { captured: Some(_), text, .. } = &mut *self.stage else { return };
         // A longer value makes the item too large.
         if (text.len() + bytes.len()) as u64 <= limit {
             text.extend_from_slice(bytes);
@@ -459,8 +562,12 @@ impl Handler for StageHandler<'_, TesterState> {
 
     fn copied(&mut self, offset: u64) -> Result<(), Raise> {
         let tests = &mut *self.stage;
-        if let Some((nodes, text)) = tests.captured.take() {
-            tests.test(&nodes, Some(&text), offset);
+        let program = tests.program.clone();
+        if let (Some(conditions), Some(nodes)) = (&program.items.conditions, tests.captured.take())
+        {
+            let text = std::mem::take(&mut tests.text);
+            tests.test(conditions, &nodes, Some(&text), offset);
+            tests.text = text;
         }
         Ok(())
     }
