@@ -63,9 +63,13 @@ pub fn filter_reader<'a, R: Read, W: Write>(
     FailedRun::join(result, filter.report())
 }
 
+/// The length of documents that are held where a decision needs it: that takes less time than a pass of its own.
+const SHORT: usize = 4096;
+
 /// Filters a document that is in memory and returns the output with the report.
 ///
-/// A slice can be read twice, so nothing of it is held to decide on a branch or the payload's root, or to wait for the first hit.
+/// A slice can be read twice, so nothing of one over 4 KiB is held to decide on a branch or the payload's root, or to wait for the
+/// first hit.
 /// (Item rules after `retain` or `patches` read the output of those, which is a stream and may be held.)
 ///
 /// # Errors
@@ -85,14 +89,17 @@ pub fn filter_slice<'a>(
 ) -> RunResult<(Vec<u8>, Report), Report> {
     let call = call.into();
     let mut facts = DocumentFacts::default();
-    while let Some(mut first_pass) = FirstPass::new(&call, facts) {
+    let limits = call.options().limits();
+    let is_short = document.len() <= SHORT && document.len() as u64 <= limits.held();
+    while !is_short && let Some(mut first_pass) = FirstPass::new(&call, facts) {
         let found = first_pass.write(document).and_then(|_| first_pass.end());
         facts = found.map_err(|error| {
             let report = Filter::with_facts(&call, Vec::new(), facts, true).fail(&error);
             FailedRun::new(error, report)
         })?;
     }
-    let mut filter = Filter::with_facts(&call, Vec::new(), facts, true);
+    let output = Vec::with_capacity(document.len().min(SHORT));
+    let mut filter = Filter::with_facts(&call, output, facts, !is_short);
     match filter.write(document).and_then(|()| filter.end()) {
         Ok(report) => Ok((filter.into_sink(), report)),
         Err(error) => Err(FailedRun::new(error, filter.report())),

@@ -107,7 +107,7 @@ where
     }
 
     /// Begins in the middle of a document, in the state of the machine of the rules.
-    pub(super) fn begin_at(&mut self, machine: Machine, input: Input) {
+    pub(super) fn begin_at(&mut self, machine: &Machine, input: Input) {
         self.mark = machine.offset();
         self.engine.continue_from(machine);
         (self.input, self.piece, self.failed) = (input, FIRST_PIECE, false);

@@ -124,7 +124,7 @@ impl ItemsRun {
                 hit.insert(Lookahead::new(config, scanner, probe, Input::Again))
             }
         };
-        hit.begin_at(engine.machine.clone(), input(again));
+        hit.begin_at(&engine.machine, input(again));
     }
 }
 

@@ -111,14 +111,14 @@ impl StageMachine {
 
     /// Continues where another machine has stopped, with its state and its offset. The window keeps nothing between
     /// calls, so it needs no copy.
-    pub(super) fn continue_from(&mut self, other: Machine) {
+    pub(super) fn continue_from(&mut self, other: &Machine) {
         #[cfg(test)]
         {
             // The other machine counts its own steps.
             let both = self.earlier.wrapping_add(self.machine.steps());
             self.earlier = both.wrapping_sub(other.steps());
         }
-        self.machine = other;
+        self.machine.copy_from(other);
     }
 
     /// Returns the steps on all documents.

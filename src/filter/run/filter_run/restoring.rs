@@ -11,6 +11,7 @@
 //!                                                         else it passes unchanged
 //! ```
 
+use smallvec::SmallVec;
 use tamis_factor::restore::restore;
 use tamis_json::error::{Error, ErrorKind, LimitName, Raise};
 use tamis_json::hold::Hold;
@@ -33,7 +34,7 @@ const PIECE: usize = 64 << 10;
 #[derive(Debug, Default)]
 pub(super) struct FactoredInput {
     /// The first bytes, without white space before the first name.
-    first: Vec<u8>,
+    first: SmallVec<[u8; 64]>,
     /// The bytes that were read to decide.
     undecided: u64,
     is_factored: bool,
