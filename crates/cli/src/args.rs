@@ -2,6 +2,8 @@
 //!
 //! This module must not depend on what a command does.
 
+use std::ffi::OsString;
+
 use anstream::ColorChoice;
 use clap::{Parser, Subcommand};
 use tamis_mcp::program::{MCP_HELP, MCP_HELP_SHORT, McpArgs, SERVE_HELP, ServeArgs};
@@ -23,16 +25,55 @@ use crate::flags::groups;
     after_help = help::overview()
 )]
 pub(crate) struct Args {
+    #[command(flatten)]
+    global: GlobalArgs,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// The arguments of a command that runs often. Describing all other commands to the parser would take longer than filtering a
+/// short document.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tamis",
+    max_term_width = 100,
+    disable_help_subcommand = true,
+    args_override_self = true
+)]
+struct FrequentArgs {
+    #[command(flatten)]
+    global: GlobalArgs,
+
+    #[command(subcommand)]
+    command: FrequentCommand,
+}
+
+/// The arguments of all commands.
+#[derive(Debug, clap::Args)]
+pub(crate) struct GlobalArgs {
     /// When to use colours, on standard error and in help; auto: on a terminal, unless NO_COLOR is set
     #[arg(long, global = true, value_name = "WHEN", value_parser = groups::colour())]
     pub(crate) color: Option<ColorChoice>,
-
-    #[command(subcommand)]
-    pub(crate) command: Command,
 }
 
+/// Parses what was typed.
+///
+/// # Errors
+/// The arguments are wrong, or ask for the help or the version.
+pub(crate) fn parse(typed: &[OsString]) -> Result<(GlobalArgs, Command), clap::Error> {
+    let name = typed.get(1).and_then(|name| name.to_str());
+    if name.is_some_and(FrequentCommand::has_subcommand) {
+        let FrequentArgs { global, command } = FrequentArgs::try_parse_from(typed)?;
+        return Ok((global, Command::Frequent(command)));
+    }
+    let Args { global, command } = Args::try_parse_from(typed)?;
+    Ok((global, command))
+}
+
+/// Commands that run often.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum FrequentCommand {
     /// Filters a JSON document: keeps the declared values, minifies and validates
     #[command(
         args_override_self = true,
@@ -49,6 +90,12 @@ pub(crate) enum Command {
         after_long_help = run::HELP
     )]
     Run(run::RunArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    #[command(flatten)]
+    Frequent(FrequentCommand),
 
     /// Prints a stored result or a part of it, by the handle that a notice names
     #[command(

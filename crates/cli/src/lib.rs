@@ -33,10 +33,10 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anstream::ColorChoice;
+use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Parser};
 
-use args::{Args, Command};
+use args::{Args, Command, FrequentCommand};
 use commands::{
     about, audit, check, content, doctor, explain, filter, gateway, help, hook, install, look,
     prune, recall, replay, restore, run, savings, scripts, suggest, text, tools, trust,
@@ -55,17 +55,20 @@ pub fn main() -> ExitCode {
         return exit.into();
     }
     colour::choose(&typed);
+    if about::asks_for_version(&typed) {
+        return print::print(about::VERSION.as_bytes()).into();
+    }
     if about::asks_for_details(&typed) {
         return print::print(about::details().as_bytes()).into();
     }
     if let Some(welcome) = about::welcome(&typed) {
         return print::print(welcome.as_bytes()).into();
     }
-    let exit = match Args::try_parse_from(&typed) {
-        Ok(args) => {
+    let exit = match args::parse(&typed) {
+        Ok((global, command)) => {
             // The arguments of a command that is run do not choose the colours of tamis.
-            args.color.unwrap_or(ColorChoice::Auto).write_global();
-            execute(args.command, &typed)
+            global.color.unwrap_or(ColorChoice::Auto).write_global();
+            execute(command, &typed)
         }
         Err(error) => not_parsed(&error, &typed),
     };
@@ -81,8 +84,8 @@ fn execute(command: Command, typed: &[OsString]) -> Exit {
         _ => {}
     }
     match command {
-        Command::Filter(args) => filter::run(*args),
-        Command::Run(args) => run::run(&args),
+        Command::Frequent(FrequentCommand::Filter(args)) => filter::run(*args),
+        Command::Frequent(FrequentCommand::Run(args)) => run::run(&args),
         Command::Recall(args) => recall::run(&args),
         Command::Content(args) => execution::run(&content::resolve(args)),
         Command::Mcp(_) => gateway::run(typed.iter().skip(1), ""),

@@ -47,6 +47,15 @@ pub(crate) fn welcome(typed: &[OsString]) -> Option<String> {
     Some(text.replace("{end}", &format!("{style:#}")))
 }
 
+/// The text that `--version` prints. The parser has it too, for `--version` among other arguments.
+pub(crate) const VERSION: &str = concat!("tamis ", env!("CARGO_PKG_VERSION"), "\n");
+
+/// Returns whether nothing but the version is asked for.
+pub(crate) fn asks_for_version(typed: &[OsString]) -> bool {
+    let [_, flag] = typed else { return false };
+    flag == "--version" || flag == "-V"
+}
+
 /// Returns whether the details of the version are asked for. The parser prints the version without them.
 pub(crate) fn asks_for_details(typed: &[OsString]) -> bool {
     let args: Vec<_> = typed.iter().skip(1).filter_map(|arg| arg.to_str()).collect();
@@ -56,7 +65,7 @@ pub(crate) fn asks_for_details(typed: &[OsString]) -> bool {
 
 /// Returns the version, what this build can do, and where it finds things: what a report of a fault needs.
 pub(crate) fn details() -> String {
-    let mut text = format!("tamis {}\n", env!("CARGO_PKG_VERSION"));
+    let mut text = VERSION.to_owned();
     let mut line = |name: &str, value: String| _ = writeln!(text, "{name:<14} {value}");
     let present: Vec<_> = Scanner::present().into_iter().map(|(isa, _)| isa.name()).collect();
     let kernel = Scanner::new().isa().name();
