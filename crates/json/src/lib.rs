@@ -139,6 +139,7 @@ pub trait Handler {
     ) -> Result<Interest, Raise>;
 
     /// Looks at an element that is an object, or at a document that is one, before the machine asks for the interest in it.
+    /// A handler may ignore it. After a stop it comes once more for the same object.
     #[inline]
     fn look_ahead(&mut self, object: &mut ObjectAhead<'_>) {
         _ = object;

@@ -25,6 +25,8 @@ pub(in crate::filter) struct ItemConditions {
     /// The paths. A path ends with the numbers of its requirements.
     pub(in crate::filter) trie: Trie,
     pub(in crate::filter) requirements: Vec<Requirement>,
+    /// The number of requirements that a value must meet: all that are not negative.
+    pub(in crate::filter) needed: usize,
     /// Whether all paths lead through members with names.
     pub(in crate::filter) names_only: bool,
 }
@@ -104,7 +106,8 @@ impl ItemConditions {
             PathToken::Name(_) => token.index().is_none(),
             PathToken::Any => false,
         });
-        Ok(Some(Self { trie, requirements, names_only }))
+        let needed = requirements.iter().filter(|one| !one.is_negative).count();
+        Ok(Some(Self { trie, requirements, needed, names_only }))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::path::names::NameTable;
 use crate::path::trie::NodeId;
 use crate::policy::{Action, Policy};
 
-/// The containers inside a skipped one, at most: one bit each.
+/// The depth of containers that a look skips: their kinds are bits of a word. A deeper one ends the look.
 const DEEPEST: usize = 64;
 
 /// An object whose members can be looked at before the handler is asked about it.
@@ -26,9 +26,9 @@ pub struct ObjectAhead<'a> {
     /// The absolute offset of the window.
     base: u64,
     offset: u64,
-    /// How many containers may be open inside the object.
+    /// The number of containers that may be open inside the object.
     room: usize,
-    /// How many are.
+    /// The number of those that are open.
     depth: usize,
 }
 
@@ -176,8 +176,8 @@ impl<'a> ObjectAhead<'a> {
 }
 
 impl Machine {
-    /// Returns the object whose bracket is the token `next` at `at`. `None` if the window has something that the look would not
-    /// notice.
+    /// Returns the object whose bracket is the token `next` at `at`. `None` if the window has an invalid
+    /// escape.
     #[inline]
     pub(super) fn ahead<'a>(
         &self,

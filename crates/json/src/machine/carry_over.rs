@@ -17,7 +17,8 @@
 //! ends.
 
 use super::members::is_white;
-use super::{Expect, Machine, PendingMember, SkipMode, WalkError, WindowContext};
+use super::pending_member::PendingMember;
+use super::{Expect, Machine, SkipMode, WalkError, WindowContext};
 use crate::Handler;
 use crate::error::{LimitName, Raise};
 use crate::path::trie::NodeId;

@@ -24,6 +24,7 @@ mod fast_path;
 mod guide;
 mod members;
 mod not_json;
+mod pending_member;
 mod skip_container;
 #[cfg(test)]
 mod tests;
@@ -33,12 +34,12 @@ use crate::error::{Error, ErrorKind, Raise};
 use crate::fast_paths::{FastPath, is_off};
 use crate::levels::Levels;
 use crate::limits::Limits;
-use crate::path::trie::NodeId;
 use crate::path_tracker::PathTracker;
 use crate::scalar::{ScalarState, ScalarStep};
 use crate::scan::{ByteError, Carry, Fatal, Scanner, WINDOW, Window};
 use crate::{Handler, Interest, ValueKind};
 pub use ahead::{AheadEvent, ObjectAhead};
+use pending_member::PendingMember;
 
 /// The settings of a run.
 #[derive(Clone, Debug)]
@@ -125,30 +126,6 @@ pub struct Machine {
     offset: u64,
     carry: Carry,
     steps: u64,
-}
-
-/// A member whose value has not begun.
-#[derive(Clone, Debug, Default)]
-struct PendingMember {
-    /// Position of the key's opening quote in the chunk, unless `split`.
-    at: usize,
-    /// Absolute offset of the key's opening quote.
-    offset: u64,
-    /// Position after the closing quote.
-    end: usize,
-    /// The key began in an earlier chunk. `held` contains it, and the bytes after it up to `upto`.
-    split: bool,
-    held: Vec<u8>,
-    /// The bytes of the chunk before this position are in `held`, too (if white space is kept).
-    upto: usize,
-    /// Length of the key with its quotes in `held`; 0 until the key is complete.
-    key_len: usize,
-    /// The key exceeds the limit and is not held.
-    long: bool,
-    /// The key exceeds the limit, and the handler needs it.
-    needed: bool,
-    /// The entry of the name in the table of the handler's policy, if it was looked up there.
-    entry: Option<NodeId>,
 }
 
 /// How much of a chunk was consumed.
@@ -267,10 +244,7 @@ impl Machine {
         self.levels.clone_from(levels);
         self.tracker.copy_from(tracker);
         (self.copying, self.lax_string) = (*copying, *lax_string);
-        let held = std::mem::take(&mut self.member.held);
-        self.member.clone_from(member);
-        self.member.held = held;
-        self.member.held.clone_from(&member.held);
+        self.member.copy_from(member);
         self.lead.clone_from(lead);
         self.carry.clone_from(carry);
         (self.offset, self.steps) = (*offset, *steps);

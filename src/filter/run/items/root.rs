@@ -145,6 +145,9 @@ impl ItemsState {
         if here && last && self.must_wait(cx.rules, WaitFrom::Payload) && kind.is_container() {
             return Ok(Interest::Stop);
         }
+        if here && last && self.must_test(kind) {
+            return Ok(Interest::Stop);
+        }
         if let Some(ContainerRole::OnPath { members, met, .. }) = self.roles.last_mut() {
             *members += 1;
             *met |= here;

@@ -64,6 +64,18 @@ impl ItemsState {
         }
     }
 
+    /// Returns whether the payload has to wait for its verdict.
+    pub(super) fn must_test(&mut self, kind: ValueKind) -> bool {
+        let is_tested = self.tests_object(kind);
+        match &mut self.tester {
+            Some(tester) if is_tested && !tester.has_verdict() => {
+                tester.awaited = Some(AwaitedItem::Payload);
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Returns whether the payload is a single object that is tested: only if the document is one of many.
     pub(super) fn tests_object(&self, kind: ValueKind) -> bool {
         self.is_record
@@ -151,7 +163,7 @@ fn feed_decided(
         rest = input.get(read..).unwrap_or_default();
         let Some(tester) = &mut stage.state.tester else { return Ok(None) };
         let Some(item) = tester.awaited.take() else { return Ok(None) };
-        // The window may have cut the item. The next one begins with it.
+        // The window may have cut the item. The next window begins with the item.
         if read > from && tester.looks_ahead() {
             continue;
         }

@@ -29,7 +29,7 @@ use tamis_json::scan::Scanner;
 use tamis_json::sink::Sink;
 use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 
-use crate::filter::compile::conditions::ItemConditions;
+use crate::filter::compile::conditions::{ItemConditions, Requirement};
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::run::stage::{DiscardSink, StageHandler, StageMachine, StageState};
 use crate::spec::Validation;
@@ -79,10 +79,13 @@ struct TesterState {
     program: Arc<CompiledProgram>,
     /// The open containers, outer ones first: the payload, then the item, then containers on paths of conditions.
     open: SmallVec<[TestedContainer; 8]>,
-    /// By requirement: whether it holds, once it is known in the open item.
-    results: Vec<Option<bool>>,
-    /// The number of requirements that are not known to hold.
+    /// By requirement: the number of the last item in which it was known whether it holds.
+    known: Vec<u64>,
+    item_serial: u64,
+    /// The number of requirements that are not known to hold in the open item.
     left: usize,
+    /// The number of those that a value must meet.
+    needed: usize,
     /// The offset of the open item, unless it is decided.
     undecided: Option<u64>,
     /// By node: the number of the container in which it was seen last. The first of duplicate members decides.
@@ -281,8 +284,10 @@ impl TesterState {
         Self {
             program: program.clone(),
             open: SmallVec::new(),
-            results: vec![None; requirements],
+            known: vec![0; requirements],
+            item_serial: 0,
             left: 0,
+            needed: 0,
             undecided: None,
             met: vec![0; nodes],
             serial: 0,
@@ -307,7 +312,7 @@ impl TesterState {
     /// Decides about an item by its members in the window, if these are enough.
     fn look_ahead(&mut self, conditions: &ItemConditions, item: &mut ObjectAhead<'_>) {
         self.restart();
-        self.enter_item(item.offset());
+        self.enter_item(conditions, item.offset());
         while let (Some(node), Some(_)) = (self.innermost(), self.undecided) {
             let Some(names) = conditions.trie.names(node) else { break };
             match item.next(names) {
@@ -335,7 +340,7 @@ impl TesterState {
                 AheadEvent::Close(offset) => {
                     self.open.pop();
                     if self.open.is_empty() {
-                        self.end_item(conditions, offset);
+                        self.end_item(offset);
                     }
                 }
                 AheadEvent::Unknown => break,
@@ -374,13 +379,16 @@ impl TesterState {
     }
 
     /// Notes the result of a requirement. The first one counts.
-    fn set(&mut self, requirement: u32, holds: bool, offset: u64) {
-        let Some(result @ None) = self.results.get_mut(requirement as usize) else { return };
-        *result = Some(holds);
+    fn set(&mut self, number: u32, requirement: &Requirement, holds: bool, offset: u64) {
+        let Some(known) = self.known.get_mut(number as usize) else { return };
+        if std::mem::replace(known, self.item_serial) == self.item_serial {
+            return;
+        }
         if !holds {
             return self.decide(ItemVerdict::Drop, offset);
         }
         self.left = self.left.saturating_sub(1);
+        self.needed = self.needed.saturating_sub(usize::from(!requirement.is_negative));
         if self.left == 0 {
             self.decide(ItemVerdict::Keep, offset);
         }
@@ -401,11 +409,11 @@ impl TesterState {
                 None => requirement.test.takes_containers(),
             };
             match (holds, requirement.is_negative) {
-                (true, false) => self.set(*number, true, offset),
-                (true, true) => self.set(*number, false, offset),
+                (true, false) => self.set(*number, requirement, true, offset),
+                (true, true) => self.set(*number, requirement, false, offset),
                 // No other value can be at this place.
                 (false, is_negative) if requirement.is_single => {
-                    self.set(*number, is_negative, offset);
+                    self.set(*number, requirement, is_negative, offset);
                 }
                 (false, _) => {}
             }
@@ -413,13 +421,9 @@ impl TesterState {
     }
 
     /// Ends the open item: what was not found does not exist.
-    fn end_item(&mut self, conditions: &ItemConditions, offset: u64) {
-        for (number, requirement) in conditions.requirements.iter().enumerate() {
-            if self.undecided.is_none() {
-                return;
-            }
-            self.set(number as u32, requirement.is_negative, offset);
-        }
+    fn end_item(&mut self, offset: u64) {
+        let verdict = if self.needed == 0 { ItemVerdict::Keep } else { ItemVerdict::Drop };
+        self.decide(verdict, offset);
     }
 
     /// Returns the nodes of a value in the innermost container.
@@ -457,30 +461,31 @@ impl TesterState {
         Interest::Inspect
     }
 
-    fn enter_item(&mut self, offset: u64) -> Interest {
-        self.results.fill(None);
-        self.left = self.results.len();
+    fn enter_item(&mut self, conditions: &ItemConditions, offset: u64) -> Interest {
+        self.left = conditions.requirements.len();
+        self.needed = conditions.needed;
         self.undecided = Some(offset);
+        self.item_serial = self.serial + 1;
         self.enter(smallvec![0])
     }
 
     fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, offset: u64) -> Interest {
+        let program = self.program.clone();
+        let Some(conditions) = &program.items.conditions else { return Interest::Skip };
         match self.open.len() {
             // A payload that is an object is its only item.
             0 if kind == ValueKind::Object => {
                 self.is_object = true;
                 self.open.push(TestedContainer::default());
-                return self.enter_item(offset);
+                return self.enter_item(conditions, offset);
             }
             0 => return self.enter(SmallVec::new()),
             1 if kind != ValueKind::Object => return Interest::Skip,
-            1 => return self.enter_item(offset),
+            1 => return self.enter_item(conditions, offset),
             _ if self.undecided.is_none() => return Interest::SkipRest,
             _ => {}
         }
         let nodes = self.nodes(slot);
-        let program = self.program.clone();
-        let Some(conditions) = &program.items.conditions else { return Interest::Skip };
         let trie = &conditions.trie;
         if nodes.is_empty() {
             return Interest::Skip;
@@ -497,7 +502,11 @@ impl TesterState {
         if is_tested {
             self.test(conditions, &nodes, None, offset);
         }
-        let goes_on = nodes.iter().any(|node| !trie.children(*node).is_empty());
+        // An array is not read if no path leads to its elements. A look ahead does not read it either.
+        let goes_on = nodes.iter().any(|node| match kind {
+            ValueKind::Array => trie.takes_elements(*node),
+            _ => !trie.children(*node).is_empty(),
+        });
         if goes_on && self.undecided.is_some() { self.enter(nodes) } else { Interest::Skip }
     }
 }
@@ -536,14 +545,11 @@ impl Handler for StageHandler<'_, TesterState> {
 
     fn close(&mut self, offset: u64) -> Result<(), Raise> {
         let tests = &mut *self.stage;
-        let program = tests.program.clone();
         tests.open.pop();
         match tests.open.len() {
             0 => tests.has_ended = true,
             1 => {
-                if let Some(conditions) = &program.items.conditions {
-                    tests.end_item(conditions, offset);
-                }
+                tests.end_item(offset);
                 tests.has_ended = tests.is_object;
             }
             _ => {}

@@ -160,6 +160,25 @@ fn only_lines_that_are_not_json_pass() {
     }
 }
 
+/// The object is below the root of each document, so the stage stops inside the document.
+#[test]
+fn where_drops_lines_by_an_object_at_a_path() {
+    let condition = ItemCondition::new("x", ValueTest::new().equals(1));
+    let input = b"{\"a\":{\"x\":1},\"n\":1}\n{\"n\":2,\"a\":{\"y\":{\"x\":1}}}\n{\"d\":0,\"a\":{\"y\":2,\"x\":1}}\n";
+    let expected = "{\"a\":{\"x\":1},\"n\":1}\n{\"d\":0,\"a\":{\"y\":2,\"x\":1}}\n";
+    for spec in [Spec::new(), Spec::new().on_error(OnError::Closed)] {
+        let program = Program::compile(&spec.root("a").keep_where(condition.clone())).unwrap();
+        let options = CallOptions::new();
+        let whole = run(&program, &options, &input[..]);
+        assert_eq!(String::from_utf8_lossy(&whole.0), expected);
+        assert_eq!((whole.3.as_ref(), whole.2.duplicates_dropped), (None, 0));
+        for size in 1..input.len() {
+            let pieces = Pieces::new(input, &[size]);
+            assert_eq!(run(&program, &options, pieces), whole, "pieces of {size}");
+        }
+    }
+}
+
 #[test]
 fn where_drops_lines() {
     let open = ItemCondition::new("state", ValueTest::new().equals("open"));
