@@ -1,5 +1,5 @@
-//! Measures how the cost of a filter grows: with the size and the depth of a document, with the number of rules and of names in a
-//! `select`, with filters that run at once, and for `factor` and its inverse.
+//! Measures how the cost of a filter grows: with the size and the depth of a document, with the number of rules, of names in a
+//! `select` and of conditions in `where`, with filters that run at once, and for `factor` and its inverse.
 //!
 //! `cargo bench --bench scaling` prints a table; `-- --svg FOLDER` also draws a plot for each series; `-- --large` continues the sizes
 //! from 16 MB to 1 GB; a further word chooses the series with it in their name; `-- --test` runs everything once on the smallest

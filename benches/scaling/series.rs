@@ -4,6 +4,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::thread;
 
+use tamis::spec::{ItemCondition, ValueTest};
 use tamis::{Filter, Limits, Program, Spec};
 use tamis_testkit::data::Shape;
 
@@ -69,9 +70,18 @@ pub(crate) fn all(is_large: bool) -> Vec<Series> {
             filtering(Program::compile(&spec).unwrap(), Shape::Repositories.document(FIXED))
         }),
         series("names in a select", "names", Grows::Not, rules(), |count| {
-            let spec =
-                (0..count).fold(select(), |spec, number| spec.select(format!("name{number}")));
+            let spec = (1..count)
+                .fold(Spec::new().root("object").select("name"), |spec, number| {
+                    spec.select(format!("name{number}"))
+                });
             filtering(Program::compile(&spec).unwrap(), Shape::Repositories.document(FIXED))
+        }),
+        series("conditions", "conditions", Grows::Not, rules(), |count| {
+            let exists = ValueTest::new().exists(true);
+            let spec = (0..count).fold(Spec::new().root("items").select("id"), |spec, number| {
+                spec.keep_where(ItemCondition::not(format!("name{number}"), exists.clone()))
+            });
+            filtering(Program::compile(&spec).unwrap(), nested(1))
         }),
         series("compilation", "rules", Grows::Linearly, rules(), |count| {
             let spec = (0..count)

@@ -234,3 +234,35 @@ pub(crate) enum Command {
     #[command(hide = true, after_help = scripts::MAN)]
     Man(scripts::ManArgs),
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::{Args, FrequentArgs};
+
+    /// The parser of frequent commands says the same as that of all commands.
+    #[test]
+    fn frequent_commands_are_parsed_like_all_others() {
+        let typed = [
+            "tamis filter --help",
+            "tamis filter -h",
+            "tamis filter --nothing",
+            "tamis filter --colour never",
+            "tamis filter --color blue",
+            "tamis filter --select",
+            "tamis filter --max-items few",
+            "tamis run --help",
+            "tamis run -h",
+            "tamis run",
+            "tamis run --nothing -- true",
+        ];
+        for typed in typed.map(|typed| typed.split(' ')) {
+            let said = |error: clap::Error| (error.exit_code(), error.render().ansi().to_string());
+            assert_eq!(
+                said(FrequentArgs::try_parse_from(typed.clone()).unwrap_err()),
+                said(Args::try_parse_from(typed).unwrap_err()),
+            );
+        }
+    }
+}
