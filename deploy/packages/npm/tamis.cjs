@@ -23,13 +23,15 @@ try {
   process.exit(1);
 }
 
-const child = spawn(file, process.argv.slice(2), { stdio: "inherit", windowsHide: true });
+let child;
+// Before the program starts: a signal that came in between would end only this process.
 if (process.platform === "win32") {
   // The console sends Ctrl-C to both, and `kill` would end the program at once. This process only has to wait.
   process.on("SIGINT", () => {});
 } else {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 }
+child = spawn(file, process.argv.slice(2), { stdio: "inherit", windowsHide: true });
 child.on("error", (error) => {
   process.stderr.write(`${name}: ${file} cannot be started: ${error.message}\n`);
   process.exit(1);
