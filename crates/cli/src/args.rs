@@ -89,7 +89,7 @@ pub(crate) enum FrequentCommand {
         after_help = run::HELP_SHORT,
         after_long_help = run::HELP
     )]
-    Run(run::RunArgs),
+    Run(Box<run::RunArgs>),
 }
 
 #[derive(Debug, Subcommand)]
