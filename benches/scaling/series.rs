@@ -76,9 +76,9 @@ pub(crate) fn all(is_large: bool) -> Vec<Series> {
                 });
             filtering(Program::compile(&spec).unwrap(), Shape::Repositories.document(FIXED))
         }),
-        series("conditions", "conditions", Grows::Not, rules(), |count| {
+        series("conditions", "conditions", Grows::Not, vec![1, 10, 100, 1_000], |count| {
             let exists = ValueTest::new().exists(true);
-            let spec = (0..count).fold(Spec::new().root("items").select("id"), |spec, number| {
+            let spec = (1..count).fold(Spec::new().root("items").select("id"), |spec, number| {
                 spec.keep_where(ItemCondition::not(format!("name{number}"), exists.clone()))
             });
             filtering(Program::compile(&spec).unwrap(), nested(1))
@@ -142,7 +142,8 @@ fn output(program: &Program, document: &[u8]) -> Vec<u8> {
     let mut output = Vec::with_capacity(document.len());
     let mut filter = Filter::new(program, &mut output);
     filter.write(black_box(document)).unwrap();
-    filter.end().unwrap();
+    // Without a report, which lists every name that was not found.
+    filter.finish().unwrap();
     output
 }
 
