@@ -219,6 +219,12 @@ impl ItemTester {
             Err(error) => {
                 // The open item may have become too large before the error, wherever the input was cut.
                 self.state.check_size(error.offset().unwrap_or_default());
+                // Whether an error after the decision counts depends on what the stage does with the item. The stage finds
+                // it; a look ahead does not.
+                if self.state.undecided.is_none() {
+                    self.state.has_ended = true;
+                    return;
+                }
                 // The stage finds an error of the document, too, if it validates all of it. A limit may only concern
                 // the tests.
                 let is_found = self.state.program.spec.validation == Validation::Full;
