@@ -29,9 +29,8 @@ pub(super) struct PendingMember {
 impl PendingMember {
     /// Becomes a copy of another member, in its own allocation.
     pub(super) fn copy_from(&mut self, other: &Self) {
-        let held = &mut self.held;
+        let mut held = std::mem::take(&mut self.held);
         held.clone_from(&other.held);
-        let held = std::mem::take(held);
         *self = Self { held, ..*other };
     }
 }

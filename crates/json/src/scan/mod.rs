@@ -31,7 +31,8 @@
 //!
 //! The algorithm is written once, generic over [`Kernel`]. An instruction set only classifies 64 bytes, unless it has
 //! vectors of whole rows: the AVX-512 kernel derives rows itself. Blocks that do not fill a row, so all blocks of windows
-//! under 512 bytes, take the generic code.
+//! under 512 bytes, take the generic code. UTF-8 is checked by a function of each kernel, with the tables of `utf8.rs`: its steps are
+//! those of whole vectors, whose widths differ.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
