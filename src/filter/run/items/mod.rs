@@ -21,7 +21,8 @@
 //! | `project.rs` | which members of a value does a projection keep? |
 //! | `emit.rs` | is a value written as a whole, in part, or not at all? |
 //! | `policy.rs` | which members may the machine handle without asking? |
-//! | `tester.rs` | does `where` keep this item? |
+//! | `tester.rs` | what must be read before it is known whether `where` keeps this item? |
+//! | `verdicts.rs` | does `where` keep it? |
 //! | `sighting.rs` | do the items have a source? |
 //! | `first_hit.rs` | does the select apply to this document? |
 //!
@@ -50,6 +51,7 @@ mod select;
 mod sighting;
 mod tested;
 mod tester;
+mod verdicts;
 
 use std::sync::Arc;
 

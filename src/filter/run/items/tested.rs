@@ -7,7 +7,8 @@ use tamis_json::sink::Sink;
 use tamis_json::{Interest, ValueKind, ValueSlot};
 
 use super::first_hit::HitOutcome;
-use super::tester::{AwaitedItem, ItemVerdict};
+use super::tester::AwaitedItem;
+use super::verdicts::ItemVerdict;
 use super::{ContainerRole, Cx, ItemsStage, ItemsState, PayloadTarget};
 use crate::filter::compile::items::ItemRules;
 use crate::filter::run::stage::StageMachine;
