@@ -10,7 +10,7 @@ use tamis_json::error::{Error, ErrorKind};
 use tamis_json::hold::Hold;
 use tamis_json::limits::Meter;
 use tamis_json::machine::{Machine, MachineConfig};
-use tamis_json::scan::{Scanner, Window};
+use tamis_json::scan::Scanner;
 use tamis_json::sink::Sink;
 
 use super::PruneProgram;
@@ -27,7 +27,6 @@ pub(crate) struct PruneScan {
     program: PruneProgram,
     machine: Machine,
     scanner: Scanner,
-    window: Box<Window>,
     survey: Survey,
     bom: BomSkipper,
     read: u64,
@@ -45,7 +44,6 @@ impl PruneScan {
             program: program.clone(),
             machine: Machine::new(config),
             scanner,
-            window: Window::new(),
             survey: Survey::new(program),
             bom: BomSkipper::new(),
             read: 0,
@@ -66,8 +64,8 @@ impl PruneScan {
         if let Some(prefix) = settled {
             self.machine.skip_prefix(prefix);
         }
-        let Self { machine, scanner, window, survey, .. } = self;
-        machine.feed(*scanner, window, document, survey).map(|_| ())
+        let Self { machine, scanner, survey, .. } = self;
+        machine.feed(*scanner, document, survey).map(|_| ())
     }
 
     /// Decides what is pruned, after the complete document was read.

@@ -14,7 +14,7 @@ use tamis_json::Handler;
 use tamis_json::error::Error;
 use tamis_json::limits::Limits;
 use tamis_json::machine::{FeedResult, Machine, MachineConfig};
-use tamis_json::scan::{Scanner, Window};
+use tamis_json::scan::Scanner;
 use tamis_json::sink::Sink;
 
 use crate::spec::{Spec, Validation, Whitespace};
@@ -74,12 +74,11 @@ pub(super) struct StageHandler<'a, S> {
     pub(super) sink: &'a mut dyn Sink,
 }
 
-/// A machine with its scanner and window. The window takes about 13 KiB and is allocated once.
+/// A machine with its scanner.
 pub(super) struct StageMachine {
     /// A search begins with a copy of it, and the stages read its offset.
     pub(super) machine: Machine,
     scanner: Scanner,
-    window: Box<Window>,
     /// Steps on earlier documents.
     #[cfg(test)]
     earlier: u64,
@@ -90,7 +89,6 @@ impl StageMachine {
         Self {
             machine: Machine::new(config),
             scanner,
-            window: Window::new(),
             #[cfg(test)]
             earlier: 0,
         }
@@ -143,11 +141,11 @@ impl StageMachine {
         for<'a> StageHandler<'a, S>: Handler,
     {
         let mut handler = StageHandler { stage, sink };
-        let (machine, scanner, window) = (&mut self.machine, self.scanner, &mut self.window);
+        let (machine, scanner) = (&mut self.machine, self.scanner);
         let fed = if S::OWN_MACHINE {
-            machine.feed(scanner, window, chunk, &mut handler)
+            machine.feed(scanner, chunk, &mut handler)
         } else {
-            machine.feed::<dyn Handler>(scanner, window, chunk, &mut handler)
+            machine.feed::<dyn Handler>(scanner, chunk, &mut handler)
         };
         let StageHandler { stage, sink } = handler;
         stage.flush(sink);

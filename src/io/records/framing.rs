@@ -6,7 +6,7 @@
 use tamis_json::bom::BomSkipper;
 use tamis_json::error::{Error, Raise};
 use tamis_json::machine::{Machine, MachineConfig};
-use tamis_json::scan::{Scanner, Window};
+use tamis_json::scan::Scanner;
 use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 
 use crate::filter::Call;
@@ -17,7 +17,6 @@ pub(super) struct FramingCheck {
     machine: Machine,
     config: MachineConfig,
     scanner: Scanner,
-    window: Box<Window>,
     bom: BomSkipper,
     /// The document is not valid.
     error: Option<Error>,
@@ -35,7 +34,6 @@ impl FramingCheck {
             machine: Machine::new(config.clone()),
             config,
             scanner: Scanner::new(),
-            window: Window::new(),
             bom: BomSkipper::new(),
             error: None,
             has_failed: false,
@@ -54,7 +52,7 @@ impl FramingCheck {
     fn read(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let (document, prefix) = self.bom.skip(bytes)?;
         self.machine.skip_prefix(prefix.unwrap_or(0));
-        self.machine.feed(self.scanner, &mut self.window, document, &mut SkipHandler).map(drop)
+        self.machine.feed(self.scanner, document, &mut SkipHandler).map(drop)
     }
 
     /// Ends the document.

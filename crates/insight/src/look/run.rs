@@ -7,7 +7,7 @@ use tamis_json::error::{Error, ErrorKind, Raise};
 use tamis_json::limits::Limits;
 use tamis_json::machine::{Machine, MachineConfig};
 use tamis_json::path::Path;
-use tamis_json::scan::{Scanner, Window};
+use tamis_json::scan::Scanner;
 use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 
 use super::paths::{DOCUMENT, Moved, PathId, PathTable, kind_bit};
@@ -121,7 +121,6 @@ pub struct Look {
     machine: Machine,
     config: MachineConfig,
     scanner: Scanner,
-    window: Box<Window>,
     bom: BomSkipper,
     counts: PathCounts,
     read: u64,
@@ -141,7 +140,6 @@ impl Look {
             machine: Machine::new(config.clone()),
             config,
             scanner,
-            window: Window::new(),
             bom: BomSkipper::new(),
             counts: PathCounts::new(options),
             read: 0,
@@ -166,9 +164,7 @@ impl Look {
         let (document, prefix) = self.bom.skip(chunk)?;
         self.machine.skip_prefix(prefix.unwrap_or(0));
         // The handler never stops a run.
-        self.machine
-            .feed::<dyn Handler>(self.scanner, &mut self.window, document, &mut self.counts)
-            .map(|_| ())
+        self.machine.feed::<dyn Handler>(self.scanner, document, &mut self.counts).map(|_| ())
     }
 
     /// Ends the document. The next bytes begin another one, which is counted together with it.

@@ -7,7 +7,7 @@ use tamis_json::error::{Error, Raise};
 use tamis_json::key::RawKey;
 use tamis_json::limits::Limits;
 use tamis_json::machine::{Machine, MachineConfig};
-use tamis_json::scan::{Scanner, Window};
+use tamis_json::scan::Scanner;
 use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 use tamis_text::secrets::TextForm;
 
@@ -29,7 +29,6 @@ pub(super) struct JsonScan {
     machine: Machine,
     config: MachineConfig,
     scanner: Scanner,
-    window: Box<Window>,
     bom: BomSkipper,
     values: Values,
     failed: bool,
@@ -50,7 +49,6 @@ impl JsonScan {
             machine: Machine::new(config.clone()),
             config,
             scanner: Scanner::new(),
-            window: Window::new(),
             bom: BomSkipper::new(),
             values: Values::new(),
             failed: false,
@@ -68,9 +66,7 @@ impl JsonScan {
         let (document, prefix) = self.bom.skip(chunk)?;
         self.machine.skip_prefix(prefix.unwrap_or(0));
         // The handler never stops a run.
-        self.machine
-            .feed::<dyn Handler>(self.scanner, &mut self.window, document, &mut self.values)
-            .map(|_| ())
+        self.machine.feed::<dyn Handler>(self.scanner, document, &mut self.values).map(|_| ())
     }
 
     /// Ends a document. Returns its places, or nothing if it is not JSON. The next bytes begin another one.

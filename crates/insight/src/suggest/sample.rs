@@ -11,7 +11,7 @@ use tamis_json::error::{Error, ErrorKind, Raise};
 use tamis_json::key::unescape_any;
 use tamis_json::limits::Limits;
 use tamis_json::machine::{Machine, MachineConfig};
-use tamis_json::scan::{Scanner, Window};
+use tamis_json::scan::Scanner;
 use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 use tamis_text::secrets::SecretFinder;
 
@@ -177,7 +177,6 @@ impl Samples {
         SampleReader {
             machine: Machine::new(config),
             scanner: Scanner::new(),
-            window: Window::new(),
             bom: BomSkipper::new(),
             collector: Collector {
                 samples: self,
@@ -255,7 +254,6 @@ impl Samples {
 pub struct SampleReader<'a> {
     machine: Machine,
     scanner: Scanner,
-    window: Box<Window>,
     bom: BomSkipper,
     collector: Collector<'a>,
     state: ReaderState,
@@ -283,8 +281,8 @@ impl SampleReader<'_> {
         self.collector.samples.bytes += chunk.len() as u64;
         let read = self.bom.skip(chunk).and_then(|(document, prefix)| {
             self.machine.skip_prefix(prefix.unwrap_or(0));
-            let (window, collector) = (&mut self.window, &mut self.collector);
-            self.machine.feed::<dyn Handler>(self.scanner, window, document, collector).map(|_| ())
+            let collector = &mut self.collector;
+            self.machine.feed::<dyn Handler>(self.scanner, document, collector).map(|_| ())
         });
         if read.is_err() {
             self.state = ReaderState::Closed;

@@ -36,7 +36,7 @@ use crate::levels::Levels;
 use crate::limits::Limits;
 use crate::path_tracker::PathTracker;
 use crate::scalar::{ScalarState, ScalarStep};
-use crate::scan::{ByteError, Carry, Fatal, Scanner, WINDOW, Window};
+use crate::scan::{ByteError, Carry, Fatal, Scanner, WINDOW, Window, with_window};
 use crate::{Handler, Interest, ValueKind};
 pub use ahead::{AheadEvent, ObjectAhead};
 use pending_member::PendingMember;
@@ -269,13 +269,23 @@ impl Machine {
     pub fn feed<H: Handler + ?Sized>(
         &mut self,
         scanner: Scanner,
-        window: &mut Window,
         chunk: &[u8],
         h: &mut H,
     ) -> Result<FeedResult, Error> {
         if !is_off(FastPath::ShortWrites) && self.continues_value(chunk, h) {
             return Ok(FeedResult::All);
         }
+        with_window(|window| self.feed_windows(scanner, window, chunk, h))
+    }
+
+    /// Scans and handles one window after the other.
+    fn feed_windows<H: Handler + ?Sized>(
+        &mut self,
+        scanner: Scanner,
+        window: &mut Window,
+        chunk: &[u8],
+        h: &mut H,
+    ) -> Result<FeedResult, Error> {
         if self.copying.is_some() {
             self.copying = Some(0);
         }
@@ -556,7 +566,7 @@ pub fn read_within(
         detect_empty_strings: false,
     });
     machine.skip_prefix(prefix);
-    machine.feed(Scanner::new(), &mut Window::new(), text, h)?;
+    machine.feed(Scanner::new(), text, h)?;
     machine.end(h)
 }
 

@@ -47,6 +47,7 @@ mod diff;
 mod escapes;
 #[cfg(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little")))]
 mod forward;
+mod lent;
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 mod neon;
 mod scalar;
@@ -64,6 +65,7 @@ use derive::{MaskState, derive};
 #[cfg(any(test, fuzzing))]
 pub use diff::compare;
 use escapes::{EscapeClasses, EscapeState};
+pub use lent::with_window;
 pub use scanner::{Isa, Scanner};
 use utf8::Utf8State;
 pub use words::{WORD_BLOCKS, WordMasks, WordMasksReader};

@@ -16,7 +16,7 @@ use tamis_json::error::{Error, ErrorKind, Raise};
 use tamis_json::hold::Hold;
 use tamis_json::limits::{Limits, Meter};
 use tamis_json::machine::{Machine, MachineConfig};
-use tamis_json::scan::{Scanner, Window};
+use tamis_json::scan::Scanner;
 use tamis_json::sink::Sink;
 use tamis_json::strings::StringEscaper;
 use tamis_json::writer::JsonWriter;
@@ -418,7 +418,6 @@ impl Sink for EscapingSink<'_> {
 /// Validates a text.
 struct JsonProbe {
     machine: Machine,
-    window: Box<Window>,
     scanner: Scanner,
     #[cfg(test)]
     earlier: u64,
@@ -428,7 +427,6 @@ impl JsonProbe {
     fn new(limits: &Limits, scanner: Scanner) -> Self {
         Self {
             machine: Machine::new(Self::config(limits)),
-            window: Window::new(),
             scanner,
             #[cfg(test)]
             earlier: 0,
@@ -448,7 +446,7 @@ impl JsonProbe {
     }
 
     fn feed(&mut self, text: &[u8]) -> Result<(), Error> {
-        self.machine.feed(self.scanner, &mut self.window, text, &mut SkipAll).map(|_| ())
+        self.machine.feed(self.scanner, text, &mut SkipAll).map(|_| ())
     }
 
     fn end(&mut self) -> Result<(), Error> {

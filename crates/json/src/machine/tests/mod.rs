@@ -11,7 +11,7 @@ mod walk;
 
 use super::{FeedResult, Machine, MachineConfig};
 use crate::error::{Error, ErrorKind, Raise};
-use crate::scan::{Scanner, Window};
+use crate::scan::Scanner;
 use crate::{Handler, Interest, ValueKind, ValueSlot};
 
 /// Full validation, no limits that matter, white space is dropped.
@@ -54,10 +54,10 @@ impl RunEnd {
 /// Feeds a document in chunks that end at `cuts`, and a last one, and ends it.
 fn run(config: &MachineConfig, document: &[u8], cuts: &[usize], h: &mut impl Handler) -> RunEnd {
     let mut machine = Machine::new(config.clone());
-    let (scanner, mut window) = (Scanner::new(), Window::new());
+    let scanner = Scanner::new();
     let mut begin = 0;
     for end in cuts.iter().copied().chain([document.len()]) {
-        match machine.feed(scanner, &mut window, &document[begin..end], h) {
+        match machine.feed(scanner, &document[begin..end], h) {
             Ok(FeedResult::All) => {}
             Ok(FeedResult::Stopped) => return RunEnd::Stopped(machine.offset()),
             Err(failure) => return RunEnd::of(&failure),

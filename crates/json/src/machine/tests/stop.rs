@@ -2,7 +2,7 @@
 
 use super::super::{FeedResult, Machine, MachineConfig};
 use crate::error::Raise;
-use crate::scan::{Scanner, Window};
+use crate::scan::Scanner;
 use crate::{Handler, Interest, ValueKind, ValueSlot};
 
 /// Records the events. With `stops` it stops before each container once.
@@ -60,12 +60,11 @@ fn events(text: &[u8], chunk: usize, keep_white: bool, stops: bool) -> (Vec<Stri
         detect_empty_strings: false,
     });
     let mut recorder = Recorder { stops, ..Recorder::default() };
-    let mut window = Window::new();
     for (number, chunk_bytes) in text.chunks(chunk).enumerate() {
         let begin = number * chunk;
         let mut rest = chunk_bytes;
         loop {
-            match machine.feed(Scanner::new(), &mut window, rest, &mut recorder) {
+            match machine.feed(Scanner::new(), rest, &mut recorder) {
                 Ok(FeedResult::All) => break,
                 Ok(FeedResult::Stopped) => {
                     rest = &chunk_bytes[machine.offset() as usize - begin..];
