@@ -153,6 +153,26 @@ pub trait Handler {
         Policy::ASK
     }
 
+    /// Enters the element at `index` of the container that was entered last, an object, and returns the policy for its
+    /// members: [`value`](Self::value) and [`policy`](Self::policy) in one. `None`, and nothing has changed, if the machine
+    /// must ask.
+    ///
+    /// If the object ends before the policy asks about a member, [`leave_object`](Self::leave_object) comes next. Otherwise
+    /// [`stay_in_object`](Self::stay_in_object) does, and then the events of its other members.
+    #[inline]
+    fn enter_object(&mut self, index: u64) -> Option<Policy<'_>> {
+        _ = index;
+        None
+    }
+
+    /// Ends the object that [`enter_object`](Self::enter_object) has entered.
+    #[inline]
+    fn leave_object(&mut self) {}
+
+    /// Makes the object that [`enter_object`](Self::enter_object) has entered the container that was entered last.
+    #[inline]
+    fn stay_in_object(&mut self) {}
+
     /// Ends the container that was entered last. Its closing bracket is at this offset.
     fn close(&mut self, offset: u64) -> Result<(), Raise>;
 

@@ -15,6 +15,7 @@
 //! | `retain` | `document/retain.rs` | `Keep` where a pointer ends, else `Ask` | `Skip` | |
 //! | `patches` | `document/patcher.rs` | `Ask` | `Keep`, or `Skip` in a removed value | |
 //! | `patches` with `retain` | `document/patcher.rs` | `Ask` | `Skip` | |
+//! | the root of the payload | `root.rs` | `Ask` | `Skip` | `asks_containers`, `passed` |
 //! | `when` | `choose.rs` | `Ask` | `Skip` | |
 //! | `json_strings` | `json_strings/handler.rs` | `Ask` | `Keep` | |
 //! | `ValueFinder` | `values/finder.rs` | `Ask` | `Skip` | |
@@ -64,6 +65,10 @@ pub struct Policy<'a> {
     pub names: Option<(&'a NameTable, &'a [Action])>,
     /// All other members, or all elements.
     pub others: Action,
+    /// The machine asks about members with a container, even if others are dropped.
+    pub asks_containers: bool,
+    /// The number of members that were handled without asking.
+    pub passed: Option<&'a mut u64>,
     /// Members with a scalar of these kinds are dropped instead of written.
     pub drop: KindSet,
     /// The longest scalar, in bytes as it is spelled, that is kept without asking.
@@ -89,6 +94,8 @@ impl Policy<'_> {
         Self {
             names: None,
             others,
+            asks_containers: false,
+            passed: None,
             drop: KindSet::EMPTY,
             longest: usize::MAX,
             once: None,
@@ -100,6 +107,12 @@ impl Policy<'_> {
 }
 
 impl<'a> Policy<'a> {
+    /// Whether the rest of the object is dropped once every name was met.
+    #[inline]
+    pub(crate) fn then_skips(&self) -> bool {
+        self.once.as_ref().is_some_and(|once| once.then_skips)
+    }
+
     /// Asks about members with these names, and treats all others like this.
     pub fn ask_named(names: &'a NameTable, others: Action) -> Self {
         Self { names: Some((names, &[])), ..Self::all(others) }
@@ -146,7 +159,7 @@ impl Policy<'_> {
             _ => return MemberResult::Ask,
         };
         let mut result = MemberResult::Finished;
-        if let Some(Once { met, serial, left }) = &mut self.once {
+        if let Some(Once { met, serial, left, .. }) = &mut self.once {
             match met.get_mut(entry as usize) {
                 Some(met) if *met != *serial => *met = *serial,
                 _ => return MemberResult::Ask,
@@ -180,8 +193,10 @@ pub struct Once<'a> {
     pub met: &'a mut [u64],
     /// The serial number of this container.
     pub serial: u64,
-    /// How many names were not seen yet. At 0 the machine asks for the policy again.
+    /// How many names were not seen yet. At 0 the machine asks for the policy again, unless it drops the rest.
     pub left: &'a mut u32,
+    /// After the last name the rest of the object is dropped, as by [`Action::SkipRest`].
+    pub then_skips: bool,
 }
 
 /// Where kept members and elements are written.

@@ -21,12 +21,14 @@
 //! | `{"raw":"text","_exit_code":0}` | plain text | `_exit_code` is a companion of `raw` |
 //! | `{"raw":"text","n":1}` | the document | `n` is not |
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use smallvec::SmallVec;
 use tamis_json::error::Raise;
 use tamis_json::key::is_too_long_for;
+use tamis_json::path::names::NameTable;
 use tamis_json::path::trie::NodeId;
+use tamis_json::policy::{Action, Policy};
 use tamis_json::sink::Sink;
 use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 
@@ -50,6 +52,13 @@ pub(crate) enum Payload {
 /// Members that may accompany `raw`.
 const RAW_COMPANIONS: [&[u8]; 5] =
     [b"_exit_code", b"_text_filtered", b"_compact", b"_original_items", b"stderr"];
+
+/// The names of arrays that precede others. Only the names matter here.
+static ARRAYS: LazyLock<NameTable> = LazyLock::new(|| {
+    let mut names = NameTable::new(["items", "result", "data"].map(|name| (name.into(), 0)).into());
+    names.sharpen();
+    names
+});
 
 /// The probe for the payload.
 #[derive(Debug)]
@@ -234,6 +243,22 @@ impl Handler for StageHandler<'_, RootProbe> {
     }
 
     fn raw(&mut self, _: &[u8]) {}
+
+    /// Asks about members whose name or kind matters, once it is known that the document is not plain text.
+    fn policy(&mut self) -> Policy<'_> {
+        let probe = &mut *self.stage;
+        let selection = RootProbe::selection(&probe.program);
+        // Arrays only matter among the members of the document.
+        let is_outer = probe.open.len() <= 1;
+        let (names, asks_containers) = match (selection, probe.open.last()) {
+            (None, _) if probe.not_raw => (Some(&*ARRAYS), probe.first.is_none()),
+            (Some(selection), Some(node)) => (selection.trie.names(*node), is_outer),
+            _ => (None, false),
+        };
+        let Some(names) = names else { return Policy::ASK };
+        let passed = is_outer.then_some(&mut probe.members);
+        Policy { asks_containers, passed, ..Policy::ask_named(names, Action::Skip) }
+    }
 
     fn takes_long_keys(&self, limit: usize) -> bool {
         let selection = RootProbe::selection(&self.stage.program);

@@ -26,6 +26,7 @@ use super::members::{LoopEnd, WindowText, dropped_members, elements, members};
 use super::{Expect, Machine, SkipMode, WalkEnd, WalkError, WindowContext};
 use crate::error::Raise;
 use crate::fast_paths::{FastPath, is_off};
+use crate::path::names::NodeId;
 use crate::policy::{Action, Policy};
 use crate::test_work::{MachineRoute, count_route};
 use crate::{Handler, Interest, ValueKind, ValueSlot};
@@ -56,6 +57,18 @@ impl Handler for NoHandler {
     }
 
     fn raw(&mut self, _: &[u8]) {}
+}
+
+/// The token at which a loop over members has stopped, why, and the entry of the name there, if the policy asks about it.
+struct MembersEnd {
+    token: usize,
+    end: LoopEnd,
+    entry: Option<NodeId>,
+}
+
+/// Returns the number of members that have so many tokens. The last one may have no comma.
+fn members_in(tokens: usize) -> usize {
+    (tokens + 1) / 4
 }
 
 impl Machine {
@@ -188,10 +201,26 @@ impl Machine {
             }
 
             // Members or elements, up to the first one that needs more than the policy.
-            let begun = next;
+            let mut begun = next;
             let end;
             let mut entry = None;
-            (next, end) = if QUIET && object {
+            (next, end) = if !QUIET
+                && !object
+                && byte(next) == b'{'
+                && let Some(found) = self.enter_object(&scan, tokens, next, h)
+            {
+                // The whole object was handled as one element.
+                if found.end == LoopEnd::Close {
+                    next = found.token + 1;
+                    self.expect = Expect::After;
+                    place = LoopPlace::After;
+                    continue;
+                }
+                object = true;
+                begun = next + 1;
+                entry = found.entry;
+                (found.token, found.end)
+            } else if QUIET && object {
                 dropped_members(&scan, tokens, next, &mut skip)
             } else if QUIET {
                 match scan.container(tokens, next, Action::Skip) {
@@ -202,11 +231,8 @@ impl Machine {
             } else {
                 let mut policy = h.policy();
                 match policy.others {
-                    // An error in this member must be reported before the rest is dropped, so it must be plain.
-                    Action::SkipRest => match scan.ask(tokens, next, object) {
-                        LoopEnd::Ask if object => (next, LoopEnd::SkipRest),
-                        end => (next, end),
-                    },
+                    Action::SkipRest if object => self.rest(&scan, tokens, next),
+                    Action::SkipRest => (next, scan.ask(tokens, next, false)),
                     Action::Ask => (next, scan.ask(tokens, next, object)),
                     Action::Keep if policy.output.is_none() => {
                         (next, scan.ask(tokens, next, object))
@@ -216,14 +242,9 @@ impl Machine {
                         (next, scan.ask(tokens, next, object))
                     }
                     _ if object => {
-                        // Under `structure` dropped values are not checked. Kept ones always are.
-                        let check = !self.config.structure;
-                        let (token, end) = members(check, &scan, tokens, next, &mut policy);
-                        // The handler need not look the name up again.
-                        if end == LoopEnd::Ask {
-                            entry = scan.entry(tokens, token, policy.names);
-                        }
-                        (token, end)
+                        let found = self.members(&scan, tokens, next, &mut policy);
+                        entry = found.entry;
+                        (found.token, found.end)
                     }
                     // Names have no meaning in an array.
                     _ if policy.names.is_some() => (next, scan.ask(tokens, next, object)),
@@ -237,12 +258,10 @@ impl Machine {
                 }
             };
             if next > begun {
-                let (route, tokens) = match object {
-                    true => (MachineRoute::LoopMember, 4),
-                    false => (MachineRoute::LoopElement, 2),
-                };
-                // The last one has no comma.
-                count_route(route, (next - begun + 1) / tokens);
+                match object {
+                    true => count_route(MachineRoute::LoopMember, members_in(next - begun)),
+                    false => count_route(MachineRoute::LoopElement, (next - begun + 1) / 2),
+                }
             }
             // The next window begins inside a string. Its escapes are checked there, unless it is dropped under
             // `structure`.
@@ -299,7 +318,10 @@ impl Machine {
             // same code that the walk calls, at the same state.
             let value = if object { next + 2 } else { next };
             let walk = if end == LoopEnd::SkipRest {
-                self.tracker.key(cx.base + position(next));
+                // The window may end before the next key.
+                if let Some(at) = tokens.get(next) {
+                    self.tracker.key(cx.base + usize::from(*at));
+                }
                 self.skip_rest();
                 Some(WalkEnd::Next(next))
             } else {
@@ -328,6 +350,85 @@ impl Machine {
                 Expect::After => LoopPlace::After,
                 _ => return Ok(ControlFlow::Continue(next)),
             };
+        }
+    }
+
+    /// Enters the object whose bracket is the token `next`, an element, if the handler has a policy for it. Handles its
+    /// members up to the first one that needs more than the policy. If its end is reached, it is closed, too.
+    #[inline(always)]
+    fn enter_object<H: Handler + ?Sized>(
+        &mut self,
+        scan: &WindowText<'_>,
+        tokens: &[u16],
+        next: usize,
+        h: &mut H,
+    ) -> Option<MembersEnd> {
+        if self.levels.depth() >= self.config.depth || is_off(FastPath::PolicyMembers) {
+            return None;
+        }
+        let mut policy = h.enter_object(self.tracker.index())?;
+        let begin = next + 1;
+        let empty = tokens.get(begin).and_then(|at| scan.text.get(usize::from(*at))) == Some(&b'}');
+        let found = match empty {
+            true => MembersEnd { token: begin, end: LoopEnd::Close, entry: None },
+            false => self.members(scan, tokens, begin, &mut policy),
+        };
+        if found.end == LoopEnd::Close {
+            h.leave_object();
+            if found.token > begin {
+                count_route(MachineRoute::LoopMember, members_in(found.token - begin));
+            }
+            return Some(found);
+        }
+        h.stay_in_object();
+        self.levels.push(true);
+        self.tracker.push();
+        self.expect = Expect::KeyOrEnd;
+        Some(found)
+    }
+
+    /// Handles members from `next` on as a policy with names says. If every name was met, and the rest of the object is
+    /// dropped after that, drops it, too.
+    #[inline(always)]
+    fn members(
+        &self,
+        scan: &WindowText<'_>,
+        tokens: &[u16],
+        next: usize,
+        policy: &mut Policy<'_>,
+    ) -> MembersEnd {
+        // Under `structure` dropped values are not checked. Kept ones always are.
+        let (token, end) = members(!self.config.structure, scan, tokens, next, policy);
+        if let Some(passed) = &mut policy.passed {
+            **passed += members_in(token - next) as u64 + u64::from(end == LoopEnd::Skip);
+        }
+        // The handler need not look the name up again.
+        let entry = match end {
+            LoopEnd::Ask => scan.entry(tokens, token, policy.names),
+            _ => None,
+        };
+        let (token, end) = match end {
+            LoopEnd::NamesDone if policy.then_skips() => self.rest(scan, tokens, token),
+            _ => (token, end),
+        };
+        MembersEnd { token, end, entry }
+    }
+
+    /// Drops the rest of an object from the member at `next` on. It is mostly plain members up to the bracket, which need
+    /// no mode of their own.
+    #[inline(always)]
+    fn rest(&self, scan: &WindowText<'_>, tokens: &[u16], next: usize) -> (usize, LoopEnd) {
+        let mut skip = Policy::SKIP;
+        // An error in this member must be reported before the rest is dropped, so it must be plain.
+        match scan.ask(tokens, next, true) {
+            LoopEnd::Ask if self.config.structure => (next, LoopEnd::SkipRest),
+            LoopEnd::Ask => match dropped_members(scan, tokens, next, &mut skip) {
+                (token, LoopEnd::Close) => (token, LoopEnd::Close),
+                // The member with the cut string is left to the mode.
+                (token, LoopEnd::CutString) => (token - 3, LoopEnd::SkipRest),
+                (token, _) => (token, LoopEnd::SkipRest),
+            },
+            end => (next, end),
         }
     }
 

@@ -152,8 +152,8 @@ impl NameTable {
         table
     }
 
-    /// Builds the [`KeySet`].
-    pub(super) fn sharpen(&mut self) {
+    /// Builds the [`KeySet`], which takes longer than the table does, and pays off for tables that are used often.
+    pub fn sharpen(&mut self) {
         self.key_set = KeySet::new(&self.names).map(Box::new);
     }
 

@@ -85,6 +85,21 @@ impl Handler for StageHandler<'_, ItemsStage> {
         state.policy(&program.items, self.sink)
     }
 
+    #[inline]
+    fn enter_object(&mut self, index: u64) -> Option<Policy<'_>> {
+        let ItemsStage { program, state } = &mut *self.stage;
+        state.enter_item(&program.items, self.sink, index)
+    }
+
+    #[inline]
+    fn leave_object(&mut self) {
+        self.stage.state.writer.close(self.sink, b'}');
+    }
+
+    fn stay_in_object(&mut self) {
+        self.stage.state.stay_in_item();
+    }
+
     fn close(&mut self, offset: u64) -> Result<(), Raise> {
         let ItemsStage { program, state } = &mut *self.stage;
         let rules = &program.items;

@@ -165,6 +165,8 @@ struct ItemsState {
     fields: FieldMarks,
     /// The number of containers entered, over all documents.
     serial: u64,
+    /// The names that were not seen yet of an item that the machine handles without events.
+    item_left: u32,
     /// The value that is being held. While it is there, the bytes of the machine are not written.
     capture: Option<CapturedValue>,
     /// Bytes of the held values that are being read again.
@@ -232,6 +234,7 @@ impl ItemsStage {
             met: vec![0; nodes],
             fields: FieldMarks::new(fields),
             serial: 0,
+            item_left: 0,
             capture: None,
             captured: 0,
             replaying: None,
@@ -354,6 +357,7 @@ impl ItemsState {
             // These two belong together.
             met: _,
             serial: _,
+            item_left: _,
             capture,
             captured,
             replaying,

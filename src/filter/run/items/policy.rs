@@ -20,6 +20,7 @@ use tamis_json::path::PathToken;
 use tamis_json::policy::{Action, KindSet, Once, Output, Policy};
 use tamis_json::sink::Sink;
 
+use super::first_hit::{HitOutcome, HitSearch};
 use super::{ContainerRole, ItemsState, PayloadTarget};
 use crate::filter::compile::items::ItemRules;
 use crate::spec::DuplicateKeys;
@@ -54,24 +55,25 @@ impl ItemsState {
         let has_missed = self.has_missed();
         let Self { roles, met, actions, fields, writer, counts, .. } = self;
         let output = Some(Output { writer, sink });
+        // With `duplicate_keys: reject` the rest of an object is searched for duplicates.
+        let then_skips = *duplicates == DuplicateKeys::First;
         match roles.last_mut() {
             Some(
                 ContainerRole::Select { left: 0, .. } | ContainerRole::Project { left: 0, .. },
-            ) if *duplicates == DuplicateKeys::First => {
-                // Everything that could be selected was found. With `duplicate_keys: reject` the rest is searched for
-                // duplicates.
+            ) if then_skips => {
+                // Everything that could be selected was found.
                 Policy::all(Action::SkipRest)
             }
             // Names that are kept for suggestions come through `value`. The actions of nodes without a hit are `Ask`, so that
             // `value` sees the first hit of each source.
             Some(ContainerRole::Select { node, serial, left, names: false, .. }) => {
-                let names = select.as_ref().and_then(|select| select.trie.names(*node));
-                let Some(names) = names else { return Policy::ASK };
+                let Some(select) = select else { return Policy::ASK };
+                let Some(names) = select.trie.names(*node) else { return Policy::ASK };
                 Policy {
                     names: Some((names, actions)),
                     drop: KindSet::new(*drop_nulls, *drop_empty),
-                    once: Some(Once { met, serial: *serial, left }),
-                    keys: select.as_ref().map_or(&[], |select| &select.keys),
+                    once: Some(Once { met, serial: *serial, left, then_skips }),
+                    keys: &select.keys,
                     output,
                     ..Policy::SKIP
                 }
@@ -85,7 +87,7 @@ impl ItemsState {
                 Policy {
                     names: Some((names, &fields.actions)),
                     drop: KindSet::new(*drop_nulls, *drop_empty),
-                    once: Some(Once { met: &mut fields.met, serial: *serial, left }),
+                    once: Some(Once { met: &mut fields.met, serial: *serial, left, then_skips }),
                     keys: &projections.keys,
                     output,
                     ..Policy::SKIP
@@ -113,6 +115,57 @@ impl ItemsState {
             }
             _ => Policy::ASK,
         }
+    }
+
+    /// Enters an element of the payload if it is an item from which is selected, whatever its members are. Returns the
+    /// policy for it. This is what [`value`](Self::value) does with such an item.
+    #[inline]
+    pub(super) fn enter_item<'a>(
+        &'a mut self,
+        rules: &'a ItemRules,
+        sink: &'a mut dyn Sink,
+        index: u64,
+    ) -> Option<Policy<'a>> {
+        let select = rules.select.as_ref()?;
+        let names = select.trie.names(0)?;
+        let is_decided = matches!(self.search, HitSearch::Open | HitSearch::Known(HitOutcome::Hit));
+        let is_item = matches!(self.roles.last(), Some(ContainerRole::Items));
+        let item = select.node(0);
+        let left = item.members - item.passing_members;
+        if !(is_item && is_decided && index < rules.max_items && left > 0)
+            || item.shared
+            || self.tester.is_some()
+            || self.seen.as_ref().is_some_and(|seen| seen.wants(0))
+        {
+            return None;
+        }
+        self.counts.seen = Some(index + 1);
+        self.counts.kept += 1;
+        self.objects = true;
+        self.writer.open(sink, b'{');
+        self.serial += 1;
+        self.item_left = left;
+        let Self { serial, item_left, met, actions, writer, .. } = self;
+        Some(Policy {
+            names: Some((names, actions)),
+            drop: KindSet::new(rules.drop_nulls, rules.drop_empty),
+            once: Some(Once {
+                met,
+                serial: *serial,
+                left: item_left,
+                then_skips: rules.duplicates == DuplicateKeys::First,
+            }),
+            keys: &select.keys,
+            output: Some(Output { writer, sink }),
+            ..Policy::SKIP
+        })
+    }
+
+    /// Makes the entered item the innermost container.
+    pub(super) fn stay_in_item(&mut self) {
+        let (serial, left) = (self.serial, self.item_left);
+        let role = ContainerRole::Select { node: 0, serial, left, item: true, names: false };
+        self.roles.push(role);
     }
 
     /// Returns the length of the longest name that the rules look for in the innermost container, or `None` if its members

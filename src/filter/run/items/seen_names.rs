@@ -34,10 +34,15 @@ pub(super) struct SeenNames {
 }
 
 impl SeenNames {
+    /// Returns whether the names of an object at a node are needed.
+    pub(super) fn wants(&self, node: NodeId) -> bool {
+        count(WorkKind::Names, 1);
+        self.total < OF_ALL && !self.objects.contains_key(&node)
+    }
+
     /// Starts an object at a node. Returns whether its names are needed.
     pub(super) fn begin(shared: &mut Arc<Self>, node: NodeId) -> bool {
-        count(WorkKind::Names, 1);
-        let wanted = shared.total < OF_ALL && !shared.objects.contains_key(&node);
+        let wanted = shared.wants(node);
         if wanted {
             // An object without members counts as well.
             let Self { objects, total, .. } = Arc::make_mut(shared);

@@ -166,7 +166,7 @@ impl Handler for TableHandler {
             TableRule::Select | TableRule::SelectFirst if names.is_none() => Policy::ASK,
             TableRule::Select => Policy { names, output, ..Policy::SKIP },
             TableRule::SelectFirst => {
-                let once = Some(Once { met, serial: *serial, left });
+                let once = Some(Once { met, serial: *serial, left, then_skips: true });
                 Policy { names, once, output, ..Policy::SKIP }
             }
             TableRule::Exclude { nulls, empty } => {
