@@ -157,8 +157,9 @@ pub trait Handler {
     /// members: [`value`](Self::value) and [`policy`](Self::policy) in one. `None`, and nothing has changed, if the machine
     /// must ask.
     ///
-    /// If the object ends before the policy asks about a member, [`leave_object`](Self::leave_object) comes next. Otherwise
-    /// [`stay_in_object`](Self::stay_in_object) does, and then the events of its other members.
+    /// If the object ends before the policy asks about a member, [`leave_object`](Self::leave_object) comes next, or
+    /// [`drop_object`](Self::drop_object) if a member fails a test of the policy. Otherwise
+    /// [`stay_in_object`](Self::stay_in_object) comes, and then the events of its other members.
     #[inline]
     fn enter_object(&mut self, index: u64) -> Option<Policy<'_>> {
         _ = index;
@@ -169,9 +170,18 @@ pub trait Handler {
     #[inline]
     fn leave_object(&mut self) {}
 
-    /// Makes the object that [`enter_object`](Self::enter_object) has entered the container that was entered last.
+    /// Drops the object that [`enter_object`](Self::enter_object) has entered, and what was written of it.
     #[inline]
-    fn stay_in_object(&mut self) {}
+    fn drop_object(&mut self) {}
+
+    /// Makes the object that [`enter_object`](Self::enter_object) has entered the container that was entered last. Returns
+    /// `false` if the machine must ask about the object instead; what was written of it is taken back. `container`: the next
+    /// member has a container.
+    #[inline]
+    fn stay_in_object(&mut self, container: bool) -> bool {
+        _ = container;
+        true
+    }
 
     /// Ends the container that was entered last. Its closing bracket is at this offset.
     fn close(&mut self, offset: u64) -> Result<(), Raise>;

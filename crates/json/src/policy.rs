@@ -79,8 +79,17 @@ pub struct Policy<'a> {
     pub keys: &'a [Vec<u8>],
     /// The number of members dropped by [`Action::Omit`]. Without it the machine asks instead.
     pub omitted: Option<&'a mut u64>,
+    /// Tests the values of members with a name in the table. An object with a member that fails is dropped. Only for the
+    /// policy of [`Handler::enter_object`](super::Handler::enter_object).
+    pub test: Option<&'a mut dyn MemberTest>,
     /// Receives what is kept. Without it nothing is kept, and the machine asks instead.
     pub output: Option<Output<'a>>,
+}
+
+/// Tests of the values of members.
+pub trait MemberTest {
+    /// Whether a member with the name of this entry may have this scalar, given as JSON text. Called once for a name.
+    fn passes(&mut self, entry: NodeId, value: &[u8]) -> bool;
 }
 
 impl Policy<'_> {
@@ -101,6 +110,7 @@ impl Policy<'_> {
             once: None,
             keys: &[],
             omitted: None,
+            test: None,
             output: None,
         }
     }
@@ -130,6 +140,8 @@ pub enum MemberResult {
     Finished,
     /// It was written or dropped, and no other member is wanted.
     FinishedLast,
+    /// It fails its test.
+    Failed,
 }
 
 impl Policy<'_> {
@@ -167,6 +179,12 @@ impl Policy<'_> {
             **left = left.saturating_sub(1);
             if **left == 0 {
                 result = MemberResult::FinishedLast;
+            }
+        }
+        if let Some(test) = &mut self.test {
+            let value = text.get(member.value..member.end).unwrap_or_default();
+            if !test.passes(entry, value) {
+                return MemberResult::Failed;
             }
         }
         let first = text.get(member.value).copied().unwrap_or(0);

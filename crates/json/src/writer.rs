@@ -35,6 +35,8 @@ pub struct JsonWriter {
     comma: bool,
     /// A key was written, and its value comes next.
     after_key: bool,
+    /// Output after a mark may be taken back, so it is not passed to the sink.
+    waits: bool,
     /// White space before the next token, if white space is kept.
     lead: Vec<u8>,
     /// The bytes after the next key including the colon, if white space is kept; otherwise empty.
@@ -49,7 +51,40 @@ struct DeferredMark {
     comma: bool,
 }
 
+/// The place of an element in the output from which on everything may be taken back.
+#[derive(Clone, Copy, Debug)]
+pub struct WriterMark {
+    len: usize,
+    comma: bool,
+}
+
 impl JsonWriter {
+    /// Marks the place of the next element. From there on the output waits for [`release`](Self::release) or
+    /// [`take_back`](Self::take_back). `None` if containers are deferred.
+    #[inline]
+    pub fn mark(&mut self) -> Option<WriterMark> {
+        if !self.marks.is_empty() {
+            return None;
+        }
+        self.waits = true;
+        Some(WriterMark { len: self.out.len(), comma: self.comma })
+    }
+
+    /// Keeps the output after a mark.
+    #[inline]
+    pub fn release(&mut self, sink: &mut dyn Sink) {
+        self.waits = false;
+        self.pass_on(sink);
+    }
+
+    /// Takes back the output after a mark.
+    #[inline]
+    pub fn take_back(&mut self, mark: WriterMark) {
+        self.waits = false;
+        self.out.truncate(mark.len);
+        self.comma = mark.comma;
+    }
+
     /// Begins a new text.
     pub fn reset(&mut self) {
         self.out.clear();
@@ -57,6 +92,7 @@ impl JsonWriter {
         self.marks.clear();
         self.comma = false;
         self.after_key = false;
+        self.waits = false;
         self.lead.clear();
         self.gap.clear();
     }
@@ -122,9 +158,7 @@ impl JsonWriter {
                 let end = self.out.len() + (to - from);
                 self.out.extend_from_slice(short);
                 self.out.truncate(end);
-                if self.out.len() >= PIECE {
-                    self.flush(sink);
-                }
+                self.pass_on(sink);
             }
             _ => self.put(sink, text.get(from..to).unwrap_or_default()),
         }
@@ -239,14 +273,20 @@ impl JsonWriter {
 
     #[inline]
     fn put(&mut self, sink: &mut dyn Sink, bytes: &[u8]) {
-        if bytes.len() < PIECE {
+        if bytes.len() < PIECE || self.waits {
             self.out.extend_from_slice(bytes);
-            if self.out.len() >= PIECE {
-                self.flush(sink);
-            }
+            self.pass_on(sink);
         } else {
             self.flush(sink);
             sink.write(bytes);
+        }
+    }
+
+    /// Passes the gathered output to the sink if it is long enough and need not wait.
+    #[inline]
+    fn pass_on(&mut self, sink: &mut dyn Sink) {
+        if self.out.len() >= PIECE && !self.waits {
+            self.flush(sink);
         }
     }
 }

@@ -11,6 +11,7 @@ use tamis_json::policy::Action;
 use tamis_json::regex_budget::RegexBudget;
 
 use super::conditions::ItemConditions;
+use super::member_tests::MemberTests;
 use super::rule_paths::{one_place, read, refuse_in, steps};
 use super::select::SelectRules;
 use crate::spec::{DuplicateKeys, OnKind, Root, Siblings, Spec};
@@ -23,6 +24,8 @@ pub(in crate::filter) struct ItemRules {
     pub(in crate::filter) root: RootRule,
     pub(in crate::filter) keep_siblings: bool,
     pub(in crate::filter) conditions: Option<ItemConditions>,
+    /// The conditions among the names of the select, if the machine can test them.
+    pub(in crate::filter) member_tests: Option<MemberTests>,
     /// `u64::MAX` means no limit.
     pub(in crate::filter) max_items: u64,
     pub(in crate::filter) stop_early: bool,
@@ -113,12 +116,17 @@ impl ItemRules {
                 Some(SelectRules::compile(&select.0, *on_kind, *envelope, removed, allowance)?)
             }
         };
+        let member_tests = conditions
+            .as_ref()
+            .zip(select.as_ref())
+            .and_then(|(conditions, select)| MemberTests::compile(conditions, select));
         let idle = !spec.has_item_rules() && !*wrap && !matches!(root, RootRule::At(_));
         Ok(Self {
             idle,
             root,
             keep_siblings: *siblings == Siblings::Keep,
             conditions,
+            member_tests,
             max_items: if *max_items == 0 { u64::MAX } else { *max_items },
             stop_early: *stop_early,
             select,
@@ -173,6 +181,7 @@ impl ItemRules {
             root: RootRule::Document,
             keep_siblings: true,
             conditions: None,
+            member_tests: None,
             max_items: u64::MAX,
             stop_early: false,
             select: None,
@@ -197,6 +206,7 @@ impl ItemRules {
             root,
             keep_siblings: _,
             conditions: _,
+            member_tests: _,
             max_items: _,
             stop_early: _,
             select,

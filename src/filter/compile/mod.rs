@@ -9,6 +9,7 @@ pub(super) mod derived;
 pub(super) mod edits;
 pub(super) mod items;
 pub(super) mod json_strings;
+pub(super) mod member_tests;
 pub(super) mod nested;
 pub(super) mod output;
 pub(super) mod patches;

@@ -207,7 +207,7 @@ impl Machine {
             (next, end) = if !QUIET
                 && !object
                 && byte(next) == b'{'
-                && let Some(found) = self.enter_object(&scan, tokens, next, h)
+                && let Some(found) = self.enter_object(cx, &scan, tokens, next, h)
             {
                 // The whole object was handled as one element.
                 if found.end == LoopEnd::Close {
@@ -358,6 +358,7 @@ impl Machine {
     #[inline(always)]
     fn enter_object<H: Handler + ?Sized>(
         &mut self,
+        cx: &WindowContext<'_>,
         scan: &WindowText<'_>,
         tokens: &[u16],
         next: usize,
@@ -366,6 +367,10 @@ impl Machine {
         if self.levels.depth() >= self.config.depth || is_off(FastPath::PolicyMembers) {
             return None;
         }
+        let at = cx.base + usize::from(*tokens.get(next)?);
+        if let Some(mut ahead) = self.ahead(cx, next, at) {
+            h.look_ahead(&mut ahead);
+        }
         let mut policy = h.enter_object(self.tracker.index())?;
         let begin = next + 1;
         let empty = tokens.get(begin).and_then(|at| scan.text.get(usize::from(*at))) == Some(&b'}');
@@ -373,14 +378,28 @@ impl Machine {
             true => MembersEnd { token: begin, end: LoopEnd::Close, entry: None },
             false => self.members(scan, tokens, begin, &mut policy),
         };
-        if found.end == LoopEnd::Close {
-            h.leave_object();
-            if found.token > begin {
-                count_route(MachineRoute::LoopMember, members_in(found.token - begin));
+        let end = match found.end {
+            LoopEnd::Close => {
+                h.leave_object();
+                Some(found.token)
             }
-            return Some(found);
+            LoopEnd::Failed => match self.rest(scan, tokens, found.token) {
+                (token, LoopEnd::Close) => {
+                    h.drop_object();
+                    Some(token)
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        if let Some(token) = end {
+            count_route(MachineRoute::LoopMember, members_in(token - begin));
+            return Some(MembersEnd { token, end: LoopEnd::Close, entry: None });
         }
-        h.stay_in_object();
+        let first = tokens.get(found.token + 2).and_then(|at| scan.text.get(usize::from(*at)));
+        if !h.stay_in_object(matches!(first, Some(b'{' | b'['))) {
+            return None;
+        }
         self.levels.push(true);
         self.tracker.push();
         self.expect = Expect::KeyOrEnd;

@@ -101,6 +101,8 @@ pub(super) enum LoopEnd {
     NamesDone,
     /// This member and the rest of the object are dropped.
     SkipRest,
+    /// This member fails its test, so that the object is dropped.
+    Failed,
     /// The window has ended inside a string that is dropped, whose member was handled.
     CutString,
 }
@@ -360,8 +362,10 @@ fn each_member<const CHECK: bool, const KEEP: bool, const NAMED: bool>(
             None if KEEP && !drop.contains(text, member.value, member.first) => MemberResult::Kept,
             None => MemberResult::Finished,
         };
-        if result == MemberResult::Ask {
-            break LoopEnd::Ask;
+        match result {
+            MemberResult::Ask => break LoopEnd::Ask,
+            MemberResult::Failed => break LoopEnd::Failed,
+            _ => {}
         }
         // A member that is not written ends the run of kept ones before it.
         if KEEP && result != MemberResult::Kept {

@@ -93,11 +93,16 @@ impl Handler for StageHandler<'_, ItemsStage> {
 
     #[inline]
     fn leave_object(&mut self) {
-        self.stage.state.writer.close(self.sink, b'}');
+        self.stage.state.leave_item(self.sink);
     }
 
-    fn stay_in_object(&mut self) {
-        self.stage.state.stay_in_item();
+    #[inline]
+    fn drop_object(&mut self) {
+        self.stage.state.drop_item();
+    }
+
+    fn stay_in_object(&mut self, container: bool) -> bool {
+        self.stage.state.stay_in_item(self.sink, container)
     }
 
     fn close(&mut self, offset: u64) -> Result<(), Raise> {

@@ -21,8 +21,10 @@
 //! | `project.rs` | which members of a value does a projection keep? |
 //! | `emit.rs` | is a value written as a whole, in part, or not at all? |
 //! | `policy.rs` | which members may the machine handle without asking? |
+//! | `entered.rs` | which items may the machine enter and leave without events? |
 //! | `tester.rs` | what must be read before it is known whether `where` keeps this item? |
 //! | `verdicts.rs` | does `where` keep it? |
+//! | `member_tester.rs` | does `where` keep an item whose members are selected at the same time? |
 //! | `sighting.rs` | do the items have a source? |
 //! | `first_hit.rs` | does the select apply to this document? |
 //!
@@ -37,11 +39,13 @@
 mod captured;
 mod counts;
 mod emit;
+mod entered;
 mod field_marks;
 pub(super) mod first_hit;
 mod handler;
 mod kept;
 mod label;
+mod member_tester;
 mod members;
 mod policy;
 mod project;
@@ -150,8 +154,11 @@ struct ItemsState {
     search: HitSearch,
     /// By source: what the items had of it.
     found: Vec<Sighting>,
-    /// By node of the select trie: what the machine may do with a member of that name.
+    /// By node of the select trie: what the machine may do with a member of that name. The names that are only tested
+    /// follow, whose members are dropped.
     actions: Vec<Action>,
+    /// The number of nodes.
+    nodes: usize,
     /// There was an object among the items.
     objects: bool,
     /// The names of members, if corrections are suggested. The probe shares them with the stage until it adds one.
@@ -220,18 +227,22 @@ impl ItemsStage {
         let (sources, nodes, fields) = select.map_or((0, 0, 0), |select| {
             (select.sources.len(), select.nodes.len(), select.projections.len())
         });
+        let only_tested = program.items.member_tests.as_ref().map_or(0, |tests| tests.only_tested);
+        let mut actions = vec![Action::Ask; nodes];
+        actions.resize(nodes + only_tested as usize, Action::Skip);
         let state = ItemsState {
             target,
             roles: SmallVec::new(),
             writer: JsonWriter::default(),
             search: HitSearch::Open,
             found: vec![Sighting::None; sources],
-            actions: vec![Action::Ask; nodes],
+            met: vec![0; actions.len()],
+            actions,
+            nodes,
             objects: false,
             seen: None,
             payload_met: false,
             single: false,
-            met: vec![0; nodes],
             fields: FieldMarks::new(fields),
             serial: 0,
             item_left: 0,
@@ -318,7 +329,8 @@ impl ItemsState {
         self.writer.reset();
         self.search = HitSearch::Open;
         self.found.fill(Sighting::None);
-        self.actions.fill(Action::Ask);
+        let nodes = self.nodes;
+        self.actions.iter_mut().take(nodes).for_each(|action| *action = Action::Ask);
         self.fields.reset();
         self.objects = false;
         // Names of an earlier document are kept: those of the first one are enough.
@@ -349,6 +361,7 @@ impl ItemsState {
             search,
             found,
             actions,
+            nodes: _,
             fields,
             objects,
             seen,

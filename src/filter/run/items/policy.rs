@@ -20,7 +20,6 @@ use tamis_json::path::PathToken;
 use tamis_json::policy::{Action, KindSet, Once, Output, Policy};
 use tamis_json::sink::Sink;
 
-use super::first_hit::{HitOutcome, HitSearch};
 use super::{ContainerRole, ItemsState, PayloadTarget};
 use crate::filter::compile::items::ItemRules;
 use crate::spec::DuplicateKeys;
@@ -39,6 +38,7 @@ impl ItemsState {
             root: _,
             keep_siblings: _,
             conditions: _,
+            member_tests: _,
             max_items: _,
             stop_early: _,
             select,
@@ -117,57 +117,6 @@ impl ItemsState {
         }
     }
 
-    /// Enters an element of the payload if it is an item from which is selected, whatever its members are. Returns the
-    /// policy for it. This is what [`value`](Self::value) does with such an item.
-    #[inline]
-    pub(super) fn enter_item<'a>(
-        &'a mut self,
-        rules: &'a ItemRules,
-        sink: &'a mut dyn Sink,
-        index: u64,
-    ) -> Option<Policy<'a>> {
-        let select = rules.select.as_ref()?;
-        let names = select.trie.names(0)?;
-        let is_decided = matches!(self.search, HitSearch::Open | HitSearch::Known(HitOutcome::Hit));
-        let is_item = matches!(self.roles.last(), Some(ContainerRole::Items));
-        let item = select.node(0);
-        let left = item.members - item.passing_members;
-        if !(is_item && is_decided && index < rules.max_items && left > 0)
-            || item.shared
-            || self.tester.is_some()
-            || self.seen.as_ref().is_some_and(|seen| seen.wants(0))
-        {
-            return None;
-        }
-        self.counts.seen = Some(index + 1);
-        self.counts.kept += 1;
-        self.objects = true;
-        self.writer.open(sink, b'{');
-        self.serial += 1;
-        self.item_left = left;
-        let Self { serial, item_left, met, actions, writer, .. } = self;
-        Some(Policy {
-            names: Some((names, actions)),
-            drop: KindSet::new(rules.drop_nulls, rules.drop_empty),
-            once: Some(Once {
-                met,
-                serial: *serial,
-                left: item_left,
-                then_skips: rules.duplicates == DuplicateKeys::First,
-            }),
-            keys: &select.keys,
-            output: Some(Output { writer, sink }),
-            ..Policy::SKIP
-        })
-    }
-
-    /// Makes the entered item the innermost container.
-    pub(super) fn stay_in_item(&mut self) {
-        let (serial, left) = (self.serial, self.item_left);
-        let role = ContainerRole::Select { node: 0, serial, left, item: true, names: false };
-        self.roles.push(role);
-    }
-
     /// Returns the length of the longest name that the rules look for in the innermost container, or `None` if its members
     /// may be kept, and so are needed with their keys.
     pub(super) fn longest_name(&self, rules: &ItemRules) -> Option<usize> {
@@ -177,6 +126,7 @@ impl ItemsState {
             root: _,
             keep_siblings,
             conditions: _,
+            member_tests: _,
             max_items: _,
             stop_early: _,
             select,

@@ -22,6 +22,7 @@ use tamis_json::limits::Limits;
 use tamis_json::machine::{Machine, MachineConfig, ObjectAhead};
 use tamis_json::scan::Scanner;
 
+use super::member_tester::MemberTester;
 use super::verdicts::{ItemVerdict, TesterState};
 use crate::filter::compile::conditions::ItemConditions;
 use crate::filter::compile::program::CompiledProgram;
@@ -56,6 +57,8 @@ pub(super) struct ItemTester {
     item: AwaitedItem,
     /// The item before which the stage has stopped.
     pub(super) awaited: Option<AwaitedItem>,
+    /// Tests items while they are selected.
+    pub(super) members: MemberTester,
 }
 
 impl Clone for ItemTester {
@@ -78,6 +81,7 @@ impl ItemTester {
     }
 
     fn of(config: MachineConfig, scanner: Scanner, state: TesterState) -> Self {
+        let members = MemberTester::new(&state.program, state.limit);
         Self {
             engine: StageMachine::new(config.clone(), scanner),
             config,
@@ -87,6 +91,7 @@ impl ItemTester {
             held: Vec::new(),
             item: AwaitedItem::Element,
             awaited: None,
+            members,
         }
     }
 
@@ -97,13 +102,26 @@ impl ItemTester {
         self.gives_up = false;
         self.held.clear();
         self.awaited = None;
+        self.members.restart();
     }
 
     /// Returns the verdict for the next element that is an object, with the offset of the byte that made it certain.
     /// `None` if there is none yet.
     pub(super) fn next(&mut self) -> Option<(ItemVerdict, u64)> {
+        self.members.gave_up = false;
         let next = self.state.verdicts.pop_front();
         next.or_else(|| self.gives_up.then_some((ItemVerdict::Drop, 0)))
+    }
+
+    /// Whether the next element is tested by its members.
+    pub(super) fn tests_members(&self) -> bool {
+        self.members.is_ready() && !self.has_verdict()
+    }
+
+    /// Takes the verdict for the next element if it is kept.
+    pub(super) fn takes_kept(&mut self) -> bool {
+        let is_kept = matches!(self.state.verdicts.front(), Some((ItemVerdict::Keep, _)));
+        is_kept && self.next().is_some()
     }
 
     /// Returns the number of bytes that wait for a verdict.
@@ -119,7 +137,7 @@ impl ItemTester {
 
     /// Decides about the item that the stage is asked about next, if its members in the window are enough for that.
     pub(super) fn look_ahead(&mut self, conditions: &ItemConditions, item: &mut ObjectAhead<'_>) {
-        if conditions.names_only && self.state.verdicts.is_empty() && !self.gives_up {
+        if conditions.names_only && !self.has_verdict() && !self.members.is_ready() {
             self.state.look_ahead(conditions, item);
         }
     }
