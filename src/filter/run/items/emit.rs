@@ -63,7 +63,7 @@ impl ItemsState {
         kind: ValueKind,
         cursor: Cursor,
     ) -> Interest {
-        if !self.is_changed_below(cx, kind, &cursor) {
+        if !self.is_changed_below(cx.rules, kind, &cursor) {
             return self.pass(cx, slot);
         }
         self.open(cx, slot, kind);
@@ -76,7 +76,12 @@ impl ItemsState {
     /// `exclude`; it is dead if no path leads below. Drop rules apply at any depth, so under them every container is
     /// opened. Costs time: its members come as events or through the policy, instead of as one copy.
     #[inline]
-    fn is_changed_below(&self, cx: &Cx<'_>, kind: ValueKind, cursor: &Cursor) -> bool {
+    pub(super) fn is_changed_below(
+        &self,
+        rules: &ItemRules,
+        kind: ValueKind,
+        cursor: &Cursor,
+    ) -> bool {
         // Every rule is named: a new one does not compile until it is considered here.
         let ItemRules {
             idle: _,
@@ -96,8 +101,8 @@ impl ItemsState {
             judges: _,
             refuses: _,
             duplicates: _,
-        } = cx.rules;
-        let drops = self.drops(cx.rules);
+        } = rules;
+        let drops = self.drops(rules);
         kind.is_container() && (!cursor.is_dead() || drops.0 || drops.1)
     }
 
@@ -190,7 +195,7 @@ impl ItemsState {
             }
             return Interest::Skip;
         }
-        if self.is_changed_below(cx, kind, cursor) {
+        if self.is_changed_below(cx.rules, kind, cursor) {
             return self.emit_in_part(cx, label, kind, cursor);
         }
         let (writer, sink) = (&mut self.writer, &mut *cx.sink);

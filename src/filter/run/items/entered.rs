@@ -1,4 +1,4 @@
-//! Items that the machine enters, selects from and leaves without events, so that a small item costs little more than its
+//! Items that the machine enters, filters and leaves without events, so that a small item costs little more than its
 //! members.
 //!
 //! ```text
@@ -9,18 +9,20 @@
 //!
 //! Each does what [`value`](ItemsState::value) and [`close`](ItemsState::close) would do with the same item.
 
-use tamis_json::policy::{KindSet, MemberTest, Once, Output, Policy};
+use tamis_json::ValueKind;
+use tamis_json::policy::{Action, KindSet, MemberTest, Once, Output, Policy};
 use tamis_json::sink::Sink;
 use tamis_json::writer::WriterMark;
 
-use super::first_hit::{HitOutcome, HitSearch};
+use super::first_hit::HitSearch;
+use super::policy::emit_policy;
 use super::{ContainerRole, ItemsState};
 use crate::filter::compile::items::ItemRules;
 use crate::spec::DuplicateKeys;
 
 impl ItemsState {
-    /// Enters an element of the payload if it is an item from which is selected, whatever its members are. Returns the
-    /// policy for it. This is what [`value`](Self::value) does with such an item.
+    /// Enters an element of the payload if it is an item that is selected from, or emitted in part, whatever its members
+    /// are. Returns the policy for it.
     #[inline]
     pub(super) fn enter_item<'a>(
         &'a mut self,
@@ -28,26 +30,50 @@ impl ItemsState {
         sink: &'a mut dyn Sink,
         index: u64,
     ) -> Option<Policy<'a>> {
-        let select = rules.select.as_ref()?;
-        let mut names = select.trie.names(0)?;
         // Items that were dropped do not count.
-        let index = index - self.counts.dropped;
-        let is_decided = matches!(self.search, HitSearch::Open | HitSearch::Known(HitOutcome::Hit));
-        let is_item = matches!(self.roles.last(), Some(ContainerRole::Items));
-        let item = select.node(0);
-        let mut left = item.members - item.passing_members;
-        if !(is_item && is_decided && index < rules.max_items && left > 0)
-            || item.shared
-            || self.seen.as_ref().is_some_and(|seen| seen.wants(0))
+        if !matches!(self.roles.last(), Some(ContainerRole::Items))
+            || matches!(self.search, HitSearch::Probing(_))
+            || index - self.counts.dropped >= self.max_items(rules)
         {
             return None;
         }
+        let select = self.selection(rules);
+        let (mut policy, mut left) = match select {
+            Some(select) => {
+                let item = select.node(0);
+                let names = select.trie.names(0)?;
+                let left = item.members - item.passing_members;
+                if left == 0 || item.shared || self.seen.as_ref().is_some_and(|seen| seen.wants(0))
+                {
+                    return None;
+                }
+                let drop = KindSet::new(rules.drop_nulls, rules.drop_empty);
+                (
+                    Policy { names: Some((names, &[])), drop, keys: &select.keys, ..Policy::SKIP },
+                    left,
+                )
+            }
+            None => {
+                // After a miss nothing is selected, so the tests have no names to join.
+                if let Some(tester) = &mut self.tester {
+                    tester.members.is_off = true;
+                }
+                let removed = rules.removed(self.has_missed()).start();
+                let policy = emit_policy(rules, &removed, true, self.has_missed());
+                let is_copied = !self.is_changed_below(rules, ValueKind::Object, &removed);
+                if is_copied || policy.others != Action::Keep {
+                    return None;
+                }
+                (policy, 0)
+            }
+        };
         let is_tested = match &mut self.tester {
             None => false,
             Some(tester) if tester.tests_members() => {
                 let tests = rules.member_tests.as_ref()?;
                 tester.members.begin(self.writer.mark()?);
-                (names, left) = (&tests.names, left + tests.only_tested);
+                policy.names = Some((&tests.names, &[]));
+                left += tests.only_tested;
                 true
             }
             Some(tester) => match tester.takes_kept() {
@@ -59,24 +85,20 @@ impl ItemsState {
             self.keeps_item();
         }
         self.writer.open(sink, b'{');
-        self.serial += 1;
-        self.item_left = left;
-        let Self { serial, item_left, met, actions, writer, tester, .. } = self;
+        let Self { serial, item_left, met, actions, writer, tester, counts, .. } = self;
         let tester = tester.as_mut().filter(|_| is_tested);
-        Some(Policy {
-            test: tester.map(|tester| &mut tester.members as &mut dyn MemberTest),
-            names: Some((names, actions)),
-            drop: KindSet::new(rules.drop_nulls, rules.drop_empty),
-            once: Some(Once {
-                met,
-                serial: *serial,
-                left: item_left,
-                then_skips: rules.duplicates == DuplicateKeys::First,
-            }),
-            keys: &select.keys,
-            output: Some(Output { writer, sink }),
-            ..Policy::SKIP
-        })
+        policy.test = tester.map(|tester| &mut tester.members as &mut dyn MemberTest);
+        if select.is_some() {
+            *serial += 1;
+            *item_left = left;
+            policy.names = policy.names.map(|(names, _)| (names, actions.as_slice()));
+            let then_skips = rules.duplicates == DuplicateKeys::First;
+            policy.once = Some(Once { met, serial: *serial, left: item_left, then_skips });
+        } else {
+            policy.omitted = Some(&mut counts.omitted);
+        }
+        policy.output = Some(Output { writer, sink });
+        Some(policy)
     }
 
     /// Counts an item that is kept.
@@ -117,7 +139,12 @@ impl ItemsState {
     }
 
     /// Makes the entered item the innermost container. Returns `false` if it has to be looked at ahead.
-    pub(super) fn stay_in_item(&mut self, sink: &mut dyn Sink, container: bool) -> bool {
+    pub(super) fn stay_in_item(
+        &mut self,
+        rules: &ItemRules,
+        sink: &mut dyn Sink,
+        container: bool,
+    ) -> bool {
         if let Some(tester) = &mut self.tester
             && let Some(mark) = tester.members.take_mark()
         {
@@ -131,7 +158,13 @@ impl ItemsState {
             self.keeps_item();
         }
         let (serial, left) = (self.serial, self.item_left);
-        let role = ContainerRole::Select { node: 0, serial, left, item: true, names: false };
+        let role = match self.selection(rules) {
+            Some(_) => ContainerRole::Select { node: 0, serial, left, item: true, names: false },
+            None => {
+                let cursor = rules.removed(self.has_missed()).start();
+                ContainerRole::Emit { cursor, object: true, item: false, wrapped: false }
+            }
+        };
         self.roles.push(role);
         true
     }

@@ -102,7 +102,8 @@ impl Handler for StageHandler<'_, ItemsStage> {
     }
 
     fn stay_in_object(&mut self, container: bool) -> bool {
-        self.stage.state.stay_in_item(self.sink, container)
+        let ItemsStage { program, state } = &mut *self.stage;
+        state.stay_in_item(&program.items, self.sink, container)
     }
 
     fn close(&mut self, offset: u64) -> Result<(), Raise> {

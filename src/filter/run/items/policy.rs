@@ -17,12 +17,40 @@
 //! machine may skip `a`, write `"id":2` and skip the rest of the item without a call of `value`.
 
 use tamis_json::path::PathToken;
+use tamis_json::path::trie::Cursor;
 use tamis_json::policy::{Action, KindSet, Once, Output, Policy};
 use tamis_json::sink::Sink;
 
 use super::{ContainerRole, ItemsState, PayloadTarget};
 use crate::filter::compile::items::ItemRules;
 use crate::spec::DuplicateKeys;
+
+/// Returns the policy for a container that is emitted at `cursor` of the removed paths, without its output. `object`: it
+/// is an object.
+pub(super) fn emit_policy<'a>(
+    rules: &'a ItemRules,
+    cursor: &Cursor,
+    object: bool,
+    has_missed: bool,
+) -> Policy<'a> {
+    let removed = rules.removed(has_missed);
+    // A cursor at several places, or at a wildcard, has no single table of names.
+    let names = match (cursor.is_dead(), object) {
+        (true, _) => None,
+        (false, true) => match cursor.names(removed) {
+            Some(names) => Some((names, removed.actions())),
+            None => return Policy::ASK,
+        },
+        // Elements have indices, which may be excluded.
+        (false, false) => return Policy::ASK,
+    };
+    let drop = if object && !has_missed {
+        KindSet::new(rules.drop_nulls, rules.drop_empty)
+    } else {
+        KindSet::EMPTY
+    };
+    Policy { names, drop, ..Policy::all(Action::Keep) }
+}
 
 impl ItemsState {
     /// Returns the policy for the innermost container. Valid until the next event.
@@ -94,24 +122,8 @@ impl ItemsState {
                 }
             }
             Some(ContainerRole::Emit { cursor, object, .. }) => {
-                let removed = rules.removed(has_missed);
-                // A cursor at several places, or at a wildcard, has no single table of names.
-                let names = match (cursor.is_dead(), *object) {
-                    (true, _) => None,
-                    (false, true) => match cursor.names(removed) {
-                        Some(names) => Some((names, removed.actions())),
-                        None => return Policy::ASK,
-                    },
-                    // Elements have indices, which may be excluded.
-                    (false, false) => return Policy::ASK,
-                };
-                let drop = if *object && !has_missed {
-                    KindSet::new(*drop_nulls, *drop_empty)
-                } else {
-                    KindSet::EMPTY
-                };
-                let omitted = Some(&mut counts.omitted);
-                Policy { names, drop, omitted, output, ..Policy::all(Action::Keep) }
+                let policy = emit_policy(rules, cursor, *object, has_missed);
+                Policy { omitted: Some(&mut counts.omitted), output, ..policy }
             }
             _ => Policy::ASK,
         }
