@@ -62,12 +62,12 @@ pub(in crate::filter) struct FilterRun {
     restoring: Option<FactoredInput>,
     /// The document passes unchanged, because it could not be restored. The value of `applies` before that.
     passes: Option<bool>,
-    /// Present if the document may lack the value at `extract`.
-    seeking: Option<ExtractSearch>,
+    /// Present if the document may lack the value at `extract`. These three are rare and large, so they have a place of their own.
+    seeking: Option<Box<ExtractSearch>>,
     /// Present if the rules are for documents of a certain shape.
-    shaping: Option<ShapeSearch>,
+    shaping: Option<Box<ShapeSearch>>,
     /// Present if the program has branches.
-    choosing: Option<BranchChoice>,
+    choosing: Option<Box<BranchChoice>>,
     /// The chosen branch and its program.
     branch: Option<(WhenBranch, Program)>,
     /// The stages of the program, or of the chosen branch.
@@ -125,7 +125,7 @@ impl FilterRun {
         let skips = options.skips(program.compiled());
         let program = program.for_call(skips);
         let options = options.of_rest(skips);
-        let seeking = ExtractSearch::new(program, &options);
+        let seeking = ExtractSearch::new(program, &options).map(Box::new);
         // The bytes held for these searches cannot be read again.
         let holds = seeking.is_some() || program.compiled().requires.is_some();
         let mode = if holds && mode == RunMode::Slice { RunMode::Stream } else { mode };
@@ -169,7 +169,7 @@ impl FilterRun {
         let Some(requires) = &compiled.requires else { return self.begin_choice() };
         let first = self.shaping.as_ref().map_or(&self.program, |earlier| &earlier.first);
         let search = ShapeSearch::new(first, &self.program, requires, &self.options, self.prefix);
-        self.shaping = Some(search);
+        self.shaping = Some(Box::new(search));
         self.phase = RunPhase::Shape;
     }
 
@@ -184,7 +184,7 @@ impl FilterRun {
         let input = if again { Input::Again } else { Input::once() };
         let mut choosing = BranchChoice::new(compiled, &self.options, input);
         choosing.ahead.skip_prefix(self.prefix);
-        self.choosing = Some(choosing);
+        self.choosing = Some(Box::new(choosing));
         self.phase = RunPhase::Branch;
         if let Some(branch) = self.facts.branch {
             // If no branch applies, the error is returned when the choice is made.

@@ -105,7 +105,7 @@ impl FilterRun {
     /// Returns whether the document is of no shape that rules are for.
     fn is_other_shape(&self) -> bool {
         let has_fallback = |shaping: &ShapeSearch| shaping.program.compiled().fallback.is_some();
-        self.has_left_shape() && !self.shaping.as_ref().is_some_and(has_fallback)
+        self.has_left_shape() && !self.shaping.as_deref().is_some_and(has_fallback)
     }
 
     /// Adds the reason why no document of this call is factored.
