@@ -198,8 +198,8 @@ impl fmt::Display for PlanStep {
                 "requires: hold the document until its shape is certain (limits held, spill)"
             }
             Self::When => {
-                "when: hold the document until a branch is certain (limits held, spill, item); slices and files are \
-                 read twice instead"
+                "when: hold the document until a branch is certain (limits held, spill, item); files and long \
+                 slices are read twice instead"
             }
             // The loop has removed the branches.
             Self::Branch(..) => "",
@@ -208,11 +208,11 @@ impl fmt::Display for PlanStep {
             Self::Validate => "validate and minify: stream",
             Self::AutoRoot => {
                 "root auto: hold the document until an array `items` begins or the object ends (limits held, spill); \
-                 slices and files are read twice instead"
+                 files and long slices are read twice instead"
             }
             Self::ObjectRoot => {
-                "root object: hold the document until it has a selected path or ends (limits held, spill); slices and \
-                 files are read twice instead"
+                "root object: hold the document until it has a selected path or ends (limits held, spill); files and \
+                 long slices are read twice instead"
             }
             Self::ClosedMiss => {
                 "on_error closed: hold until the payload has a hit (limits held, spill)"

@@ -195,7 +195,7 @@ impl HoldReason {
 pub(super) const PASS: &str = "pass";
 
 /// The case in which the document need not be held.
-pub(super) const READ_TWICE: &str = "a slice or a regular file is read twice";
+pub(super) const READ_TWICE: &str = "a regular file or a slice over 4 KiB is read twice";
 
 impl StageExplanation {
     /// Explains a stage without settings that holds nothing.

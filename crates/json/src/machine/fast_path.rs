@@ -13,6 +13,9 @@
 //!                          NotPlain, CutString ──▶ the walk
 //! ```
 //!
+//! An object that the handler enters with a policy is handled from its opening to its closing bracket where the element
+//! begins, without a level of its own ([`Machine::enter_object`]).
+//!
 //! The words after `Member` and `Element` are variants of [`LoopEnd`]. The policy is that of the handler, or
 //! [`Policy::SKIP`] inside a container that is copied or dropped.
 //!
@@ -66,7 +69,7 @@ struct MembersEnd {
     entry: Option<NodeId>,
 }
 
-/// Returns the number of members that have so many tokens. The last one may have no comma.
+/// Returns the number of members that these tokens are. The last one may have no comma.
 fn members_in(tokens: usize) -> usize {
     (tokens + 1) / 4
 }
@@ -260,7 +263,7 @@ impl Machine {
             if next > begun {
                 match object {
                     true => count_route(MachineRoute::LoopMember, members_in(next - begun)),
-                    false => count_route(MachineRoute::LoopElement, (next - begun + 1) / 2),
+                    false => count_route(MachineRoute::LoopElement, (next - begun).div_ceil(2)),
                 }
             }
             // The next window begins inside a string. Its escapes are checked there, unless it is dropped under

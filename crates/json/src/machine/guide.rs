@@ -67,6 +67,11 @@
 //! [`Handler::value`](crate::Handler::value) would return, because the machine is free to ask instead. The walk
 //! always asks.
 //!
+//! Arrays mostly have objects of one kind as elements. A handler that would inspect such an object, whatever is in it, enters
+//! it together with its policy ([`Handler::enter_object`](crate::Handler::enter_object)), and leaves it without further
+//! events if the loop reaches its end. If the loop stops earlier, the object becomes the innermost container, as if the
+//! handler had been asked. A policy may test members; an object that fails is taken back and dropped.
+//!
 //! # One block
 //!
 //! The spec has the root `items` and excludes `node_id`. The document has 57 bytes and needs one block of 64:
@@ -92,11 +97,11 @@
 //! |---|---|---|
 //! | `{` at 0 | the walk asks the handler, which inspects the document and writes `{` | `{` |
 //! | `"items"` `:` `[` | `inspect_fast`: the policy is `Ask`; the handler finds the payload | `{"items":[` |
-//! | `{` at 11 | `inspect_fast`: the policy is `Ask`; the item is inspected, because `exclude` may remove something | `{` |
+//! | `{` at 11 | `enter_object`: the handler enters the item and states a policy, because `exclude` may remove something | `{` |
 //! | `"id"` `:` `7` `,` | `usual_members`: the name is not in the set of names, so only the position moves on | |
 //! | `"node_id"` … `,` | `each_member` finds the name: its action is `Skip`. The run before it is written | `"id":7` |
 //! | `"n"` `:` `null` | `each_member`: the last member, so the loop ends with `LoopEnd::Close` and writes its run | `,"n":null` |
-//! | `}` `,` at 44, 45 | `inspect_fast` calls `Handler::close` and moves on to the next element | `}` |
+//! | `}` `,` at 44, 45 | `enter_object`: the handler leaves the item; `inspect_fast` moves on to the next element | `}` |
 //! | `{` … `}` | the item `{"id":8}`, like the first one | `,{"id":8}` |
 //! | `]` `}` | `inspect_fast` closes the array and the document | `]}` |
 //!
@@ -139,7 +144,9 @@
 //! 4. a value is written only after it was validated, even under `structure`;
 //! 5. a name that counts once is marked by the loop as the handler would mark it. Duplicates are left to the handler;
 //! 6. a member about which the policy does not decide ends the loop before any of its bytes is consumed;
-//! 7. white space that is kept turns the fast path off for inspected containers.
+//! 7. an object that is entered counts, for the handler and for the levels, only when its end is reached or when it
+//!    becomes the innermost container;
+//! 8. white space that is kept turns the fast path off for inspected containers.
 //!
 //! One exception to the first point ends a window: a string that is dropped with its member and that the window cuts
 //! ([`LoopEnd::CutString`](super::members::LoopEnd)). Everything before the string is checked, and `expect` is then

@@ -346,7 +346,7 @@ fn each_member<const CHECK: bool, const KEEP: bool, const NAMED: bool>(
                 Some(entry) if policy.once.is_none() && policy.action(entry) == Action::Skip => {
                     LoopEnd::Skip
                 }
-                None if !KEEP && !(NAMED && policy.asks_containers) => LoopEnd::Skip,
+                None if !(KEEP || NAMED && policy.asks_containers) => LoopEnd::Skip,
                 _ => LoopEnd::Ask,
             };
         }

@@ -1,8 +1,9 @@
 //! Decides which items `where` keeps, ahead of the stage.
 //!
-//! Before the machine asks the stage about an item, the tester looks ahead at the members that the conditions name. Most
-//! items are in the window of the machine as a whole, so that this look decides ([`ItemTester::look_ahead`]). Before an
-//! item that it does not decide, the stage stops:
+//! Items without containers are mostly tested while they are selected ([`MemberTester`]). For all others, the tester looks
+//! ahead at the members that the conditions name, before the machine asks the stage about an item. Most items are in the
+//! window of the machine as a whole, so that this look decides ([`ItemTester::look_ahead`]). Before an item that it does
+//! not decide, the stage stops:
 //!
 //! ```text
 //! an item that the window cuts ──▶ the machine goes on with a window that begins at the item
@@ -11,8 +12,8 @@
 //! no verdict in the input      ──▶ the input from the item on is held until there is one
 //! ```
 //!
-//! So the stage never reads an item that may still be dropped, and nothing that it counts, finds or refuses has to be
-//! undone. The tester validates only the structure of what it skips. The stage finds the errors of the document, because
+//! So the stage never reads such an item while it may still be dropped, and nothing that it counts, finds or refuses has
+//! to be undone. The tester validates only the structure of what it skips. The stage finds the errors of the document, because
 //! it reads every byte, too.
 
 use std::sync::Arc;
