@@ -26,6 +26,8 @@ pub enum FastPath {
     ShortWrites,
     /// Skipping a container by bracket masks. The brackets are found among the tokens.
     BracketMasks,
+    /// Skipping rows of a container without the masks of a window. They are scanned like all others.
+    BracketRows,
     /// Handling the brackets of several blocks at once. They are handled one by one.
     BracketBatches,
     /// Looking at the members of an object before the handler is asked. The handler has to read it.
@@ -49,7 +51,7 @@ pub const fn is_off(_: FastPath) -> bool {
 #[cfg(any(debug_assertions, fuzzing))]
 impl FastPath {
     /// All shortcuts.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Policies,
         Self::PolicyMembers,
         Self::DroppedContainers,
@@ -57,6 +59,7 @@ impl FastPath {
         Self::CutStrings,
         Self::ShortWrites,
         Self::BracketMasks,
+        Self::BracketRows,
         Self::BracketBatches,
         Self::LookAhead,
         Self::MaskRows,

@@ -14,6 +14,13 @@ pub struct Levels {
     depth: usize,
 }
 
+/// See [`Levels::innermost`].
+#[derive(Clone, Copy, Debug)]
+pub struct InnermostLevels {
+    inner: u64,
+    depth: usize,
+}
+
 /// Levels per word.
 const WORD: usize = u64::BITS as usize;
 
@@ -66,6 +73,18 @@ impl Levels {
         self.inner = self.inner >> closing << opening | opening_objects;
         self.depth = self.depth - closing + opening;
         true
+    }
+
+    /// Returns the part of the levels that [`apply`](Self::apply) changes.
+    #[inline]
+    pub fn innermost(&self) -> InnermostLevels {
+        InnermostLevels { inner: self.inner, depth: self.depth }
+    }
+
+    /// Undoes all calls of [`apply`](Self::apply) since `innermost` was returned. There must have been no other change.
+    #[inline]
+    pub fn restore(&mut self, innermost: InnermostLevels) {
+        (self.inner, self.depth) = (innermost.inner, innermost.depth);
     }
 
     /// Whether the innermost open container is an object.

@@ -4,13 +4,15 @@
 //!
 //! ```text
 //! chunk ─▶ window of 4 KiB ─▶ scan: masks ─▶ token list ─▶ walk ◀──▶ fast path ──▶ handler ─▶ writer ─▶ sink
-//!                              │                             │         policies, loops
-//!                              └── leap: brackets only       └── all errors of the grammar
+//!       │                      │                             │         policies, loops
+//!       │                      └── leap: brackets only       └── all errors of the grammar
+//!       └── skip_rows: brackets only, before a scan
 //! ```
 //!
 //! [`Machine::feed`](super::Machine::feed) cuts a chunk into windows. The scanner turns a window into bit masks. A
 //! container that is dropped under `validation: structure` is skipped on the bracket mask, and the tokens of a window
-//! that lies inside it completely are never listed. In all other windows the tokens are listed and walked. A token is a
+//! that lies inside it completely are never listed. A container that is longer than a window is skipped by rows of 512 bytes,
+//! whose brackets are found in one pass, until the rows with its end. In all other windows the tokens are listed and walked. A token is a
 //! bracket, a comma, a colon, the opening quote of a string, or the first byte of a number or literal.
 //!
 //! # The state
@@ -48,6 +50,7 @@
 //! |---|---|---|
 //! | `continues_value` (`carry_over.rs`) | a chunk of at most 64 bytes inside a string value, without the scanner | every other chunk, to `feed` |
 //! | `leap` (`skip_container.rs`) | the brackets of dropped containers, block by block or in batches | the closing bracket to the walk, if only the rest of the container is dropped |
+//! | `skip_rows` (`skip_container.rs`) | rows inside a long dropped container, before they are scanned | rows that may contain the end of the container or an error, to the scanner and `leap` |
 //! | `members` (`members.rs`) | plain members: drops them, or writes them in runs | a container, an error, a key with an escape, the end of the window |
 //! | `elements` (`members.rs`) | strings and valid scalars in arrays | containers, everything that is not valid |
 //! | `inspect_fast` (`fast_path.rs`) | commas and brackets between members; asks the handler about values, enters containers | what the loops call not plain, to the walk |

@@ -40,6 +40,7 @@ use crate::scan::{ByteError, Carry, Fatal, Scanner, WINDOW, Window, with_window}
 use crate::{Handler, Interest, ValueKind};
 pub use ahead::{AheadEvent, ObjectAhead};
 use pending_member::PendingMember;
+use skip_container::LONG;
 
 /// The settings of a run.
 #[derive(Clone, Debug)]
@@ -119,6 +120,8 @@ pub struct Machine {
     copying: Option<usize>,
     /// The current string is dropped under `structure`: its escapes are not checked.
     lax_string: bool,
+    /// Bytes of the latest windows, as long as all of them were inside the container that is skipped by its brackets.
+    skipped: usize,
     member: PendingMember,
     /// White space at the end of earlier chunks, before the next token. Used only if white space is kept.
     lead: Vec<u8>,
@@ -201,6 +204,7 @@ impl Machine {
             scalar: None,
             copying: None,
             lax_string: false,
+            skipped: 0,
             member: PendingMember::default(),
             lead: Vec::new(),
             offset: 0,
@@ -233,6 +237,7 @@ impl Machine {
             scalar,
             copying,
             lax_string,
+            skipped,
             member,
             lead,
             offset,
@@ -243,7 +248,7 @@ impl Machine {
         (self.expect, self.mode, self.scalar) = (*expect, *mode, *scalar);
         self.levels.clone_from(levels);
         self.tracker.copy_from(tracker);
-        (self.copying, self.lax_string) = (*copying, *lax_string);
+        (self.copying, self.lax_string, self.skipped) = (*copying, *lax_string, *skipped);
         self.member.copy_from(member);
         self.lead.clone_from(lead);
         self.carry.clone_from(carry);
@@ -291,16 +296,27 @@ impl Machine {
         }
         self.member.at = 0;
         self.member.upto = 0;
-        let mut base = 0;
+        let (mut base, mut scanned) = (0, 0);
         while base < chunk.len() {
+            if let SkipMode::Brackets { floor, .. } = self.mode
+                && self.skipped >= LONG
+            {
+                // The rest of the chunk is no multiple of windows after this, which makes no difference.
+                base += self.skip_rows(scanner, chunk.get(base..).unwrap_or_default(), floor);
+                if base >= chunk.len() {
+                    break;
+                }
+            }
             let end = chunk.len().min(base + WINDOW);
             let bytes = chunk.get(base..end).unwrap_or_default();
             scanner.scan(bytes, &mut self.carry, window);
+            scanned = base;
             self.steps += 1;
 
             let fatal = window.fatal();
             let limit = fatal.map_or(end, |fatal| base + fatal.at);
             let mut from = base;
+            let skipped = std::mem::take(&mut self.skipped);
             if let SkipMode::Brackets { floor, through } = self.mode
                 && fatal.is_none()
                 && !window.any_bad_escape()
@@ -309,7 +325,10 @@ impl Machine {
                 // Only brackets matter here, so the tokens of the window may never be needed.
                 let cx = WindowContext { chunk, window, base, limit };
                 match self.leap(&cx, base, limit, floor, through) {
-                    Ok(None) => from = end,
+                    Ok(None) => {
+                        from = end;
+                        self.skipped = skipped.saturating_add(bytes.len());
+                    }
                     Ok(Some(landed)) => from = landed,
                     Err(fail) => return Err(self.fail(&cx, fail, h)),
                 }
@@ -325,10 +344,10 @@ impl Machine {
             }
             base = end;
         }
-        if let Some(base) = chunk.len().checked_sub(1) {
-            // The window still has the masks of the last part of the chunk.
-            let base = base / WINDOW * WINDOW;
-            let cx = WindowContext { chunk, window, base, limit: chunk.len() };
+        if !chunk.is_empty() {
+            // The window still has the masks of the last part of the chunk. If that was skipped, nothing is copied, and they are
+            // not needed.
+            let cx = WindowContext { chunk, window, base: scanned, limit: chunk.len() };
             let in_string = self.carry.in_string();
             self.settle(&cx, chunk.len(), in_string, h).map_err(|fail| self.fail(&cx, fail, h))?;
         }

@@ -1,7 +1,7 @@
 //! Skips dropped containers under `validation: structure` by counting brackets.
 //!
 //! Skipping uses bracket masks and the kinds of the open containers, but no tokens, no grammar and no handler. The work
-//! is one step per bracket, and one per batch of blocks in a long container.
+//! is one step per bracket, and one per batch of blocks or step of rows in a long container.
 //!
 //! ```text
 //! {"a":[1,{"b":2}],"c":3}          floor: the depth of this container, 1 if it is the outermost
@@ -15,10 +15,13 @@
 //! A batch removes the pairs of brackets inside several blocks at once. The closing and opening brackets that are left
 //! are applied to the levels together. A batch in which the container may end, or that may have an error, is not
 //! applied: its blocks are handled bracket by bracket, which finds the place.
+//!
+//! In a container that is longer than a window, batches of brackets come from rows that are not scanned into a window
+//! (`scan/skip.rs`), several rows at a time. If a batch is not applied, its rows are scanned and handled as above.
 
 use super::{Machine, SkipMode, WalkError, WindowContext};
 use crate::fast_paths::{FastPath, is_off};
-use crate::scan::{BLOCK, BracketBatch};
+use crate::scan::{BLOCK, BracketBatch, Row, Scanner, WINDOW};
 
 /// Blocks of a container that are handled bracket by bracket before batches are tried: most containers end before.
 const SHORT: usize = 8;
@@ -29,6 +32,12 @@ const FEW: u64 = 8;
 /// container is useless: it should be short compared to the container.
 const FIRST: usize = 8;
 const LONGEST: usize = 16;
+/// Bytes of windows that were inside a container before its rows are skipped. Most containers that begin in one window
+/// end in the next, where skipped rows save less than is lost with those that contain the end.
+pub(super) const LONG: usize = WINDOW;
+/// The largest number of rows that are skipped together. The first number is one, and the next ones are twice as large, as
+/// for batches. They are no more than a window, so that they are in the first-level cache when their UTF-8 is checked.
+const MOST_ROWS: usize = WINDOW / size_of::<Row>();
 
 impl Machine {
     /// Calls [`leap`](Self::leap), or its reference if that path is off. The tokens of the window must be listed.
@@ -123,15 +132,44 @@ impl Machine {
         let text = cx.slice(cx.base, cx.base + to);
         // The levels are up to date at the beginning of each batch.
         let mut length = FIRST;
-        while let Some(batch) = cx.window.bracket_batch(text, block, length) {
+        while let Some((batch, end)) = cx.window.bracket_batch(text, block, length) {
             if !self.apply(&batch, floor) {
-                return (block, batch.end);
+                return (block, end);
             }
             self.steps += 1;
             length = LONGEST.min(2 * length);
-            block = batch.end;
+            block = end;
         }
         (block, usize::MAX)
+    }
+
+    /// Skips rows at the beginning of `bytes` that lie inside the container at depth `floor`. Returns the number of bytes.
+    ///
+    /// The rows need no masks of a window. Those after them may contain the end of the container, or an error.
+    #[inline(never)]
+    pub(super) fn skip_rows(&mut self, scanner: Scanner, bytes: &[u8], floor: usize) -> usize {
+        if is_off(FastPath::BracketMasks) || is_off(FastPath::BracketRows) {
+            return 0;
+        }
+        let (mut rows, _) = bytes.as_chunks().0.as_chunks();
+        let (mut skipped, mut length) = (0, 1);
+        while let Some((some, rest)) = rows.split_at_checked(rows.len().min(length))
+            && !some.is_empty()
+        {
+            let innermost = self.levels.innermost();
+            let mut carry = std::mem::take(&mut self.carry);
+            let inside = scanner.skip(some, &mut carry, |batch| self.apply(batch, floor));
+            self.carry = carry;
+            if !inside {
+                self.levels.restore(innermost);
+                break;
+            }
+            self.steps += 1;
+            skipped += size_of_val(some);
+            rows = rest;
+            length = MOST_ROWS.min(2 * length);
+        }
+        skipped
     }
 
     /// Applies the brackets of some blocks at once. Returns `false` and changes nothing if the container at depth `floor`

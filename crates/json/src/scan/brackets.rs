@@ -22,11 +22,9 @@ pub(super) struct BracketKinds {
     pub(super) object: u64,
 }
 
-/// The brackets of some blocks.
+/// The brackets of some blocks, without pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BracketBatch {
-    /// The block after the last one of the batch.
-    pub end: usize,
     /// The number of opening brackets: no container in the batch is deeper than by this number.
     pub opened: u32,
     /// The brackets without pairs; `None` if a bracket closes a container of the other kind.
@@ -54,12 +52,12 @@ pub(super) fn bracket_batch<K: Kernel>(
     text: &[u8],
     block: usize,
     most: usize,
-) -> Option<BracketBatch> {
+) -> Option<(BracketBatch, usize)> {
     if kernel.packs_fast() { collect(kernel, window, text, block, most) } else { None }
 }
 
-/// Returns the brackets of complete blocks of `text` from `block` on, of at most `most` blocks and at most 64 brackets, or
-/// `None` if no block is complete.
+/// Returns the brackets of complete blocks of `text` from `block` on, of at most `most` blocks and at most 64 brackets, and
+/// the block after these, or `None` if no block is complete.
 #[inline(always)]
 pub(super) fn collect<K: Kernel>(
     kernel: K,
@@ -67,26 +65,55 @@ pub(super) fn collect<K: Kernel>(
     text: &[u8],
     block: usize,
     most: usize,
-) -> Option<BracketBatch> {
+) -> Option<(BracketBatch, usize)> {
     let blocks = text.as_chunks::<BLOCK>().0.get(block..)?;
-    let (mut open, mut object, mut count) = (0, 0, 0);
+    let mut queue = BracketQueue::default();
     let mut end = block;
     for (bytes, brackets) in blocks.iter().zip(window.bracket.get(block..)?).take(most) {
-        let more = brackets.count_ones();
-        if count + more > u64::BITS {
+        // Without brackets, the kinds are not needed.
+        if *brackets != 0 && !queue.push(kernel, *brackets, kernel.bracket_kinds(bytes)) {
             break;
-        }
-        if more > 0 {
-            let kinds = kernel.bracket_kinds(bytes);
-            // With a bracket to come, the shift is by less than 64.
-            open |= kernel.pack(kinds.open, *brackets) << count;
-            object |= kernel.pack(kinds.object, *brackets) << count;
-            count += more;
         }
         end += 1;
     }
-    let unpaired = remove_pairs(kernel, open, object, count);
-    (end > block).then_some(BracketBatch { end, opened: open.count_ones(), unpaired })
+    (end > block).then(|| (queue.take(kernel), end))
+}
+
+/// Brackets that wait to be handled together, packed: up to 64, one bit per bracket.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BracketQueue {
+    open: u64,
+    object: u64,
+    count: u32,
+}
+
+impl BracketQueue {
+    /// Adds the brackets of a block. Returns `false` and adds none if there is no room.
+    #[inline(always)]
+    pub(super) fn push<K: Kernel>(
+        &mut self,
+        kernel: K,
+        brackets: u64,
+        kinds: BracketKinds,
+    ) -> bool {
+        let more = brackets.count_ones();
+        if self.count + more > u64::BITS {
+            return false;
+        }
+        // If the queue is full, nothing is added, and the shift by 64 does not matter.
+        self.open |= kernel.pack(kinds.open, brackets).wrapping_shl(self.count);
+        self.object |= kernel.pack(kinds.object, brackets).wrapping_shl(self.count);
+        self.count += more;
+        true
+    }
+
+    /// Takes all brackets.
+    #[inline(always)]
+    pub(super) fn take<K: Kernel>(&mut self, kernel: K) -> BracketBatch {
+        let Self { open, object, count } = std::mem::take(self);
+        let unpaired = remove_pairs(kernel, open, object, count);
+        BracketBatch { opened: open.count_ones(), unpaired }
+    }
 }
 
 /// Removes brackets that open and close the same container. Returns `None` if the kinds of a pair differ.

@@ -27,7 +27,7 @@ pub(super) struct MaskState {
 }
 
 impl MaskState {
-    fn begin(carry: &Carry) -> Self {
+    pub(super) fn begin(carry: &Carry) -> Self {
         let digits = match carry.escape {
             EscapeState::Hex(digits @ 1..=4) => 1 << (4 - digits),
             _ => 0,
@@ -42,7 +42,7 @@ impl MaskState {
         }
     }
 
-    fn end(&self, carry: &mut Carry) {
+    pub(super) fn end(&self, carry: &mut Carry) {
         carry.in_string = self.in_string;
         carry.scalar = self.scalar;
         carry.escape = if self.digits != 0 {

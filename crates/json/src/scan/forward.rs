@@ -41,7 +41,7 @@ macro_rules! entry_points {
             text: &[u8],
             block: usize,
             most: usize,
-        ) -> Option<crate::scan::BracketBatch> {
+        ) -> Option<(crate::scan::BracketBatch, usize)> {
             #[target_feature(enable = $features)]
             fn batch(
                 kernel: impl crate::scan::Kernel,
@@ -49,11 +49,30 @@ macro_rules! entry_points {
                 text: &[u8],
                 block: usize,
                 most: usize,
-            ) -> Option<crate::scan::BracketBatch> {
+            ) -> Option<(crate::scan::BracketBatch, usize)> {
                 crate::scan::brackets::bracket_batch(kernel, window, text, block, most)
             }
             // SAFETY: as in `scan`.
             unsafe { batch(self, window, text, block, most) }
+        }
+
+        fn skip(
+            self,
+            rows: &[crate::scan::Row],
+            carry: &mut crate::scan::Carry,
+            apply: impl FnMut(&crate::scan::BracketBatch) -> bool,
+        ) -> bool {
+            #[target_feature(enable = $features)]
+            fn skip(
+                kernel: impl crate::scan::Kernel,
+                rows: &[crate::scan::Row],
+                carry: &mut crate::scan::Carry,
+                apply: impl FnMut(&crate::scan::BracketBatch) -> bool,
+            ) -> bool {
+                crate::scan::skip::skip(kernel, rows, carry, apply)
+            }
+            // SAFETY: as in `scan`.
+            unsafe { skip(self, rows, carry, apply) }
         }
     };
 }

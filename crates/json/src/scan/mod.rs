@@ -29,6 +29,9 @@
 //! Between blocks, the second pass hands on a few bits ([`MaskState`]): whether the next byte is in a string, escaped, a
 //! digit after `\u`, or after a scalar. It looks at the bytes again only where an escape is.
 //!
+//! Rows inside a long container that is dropped are not scanned into a window, because only their brackets are needed: see
+//! `skip.rs`.
+//!
 //! The algorithm is written once, generic over [`Kernel`]. An instruction set only classifies 64 bytes, unless it has
 //! vectors of whole rows: the AVX-512 kernel derives rows itself. Blocks that do not fill a row, so all blocks of windows
 //! under 512 bytes, take the generic code. UTF-8 is checked by a function of each kernel, with the tables of `utf8.rs`: its steps are
@@ -52,6 +55,7 @@ mod lent;
 mod neon;
 mod scalar;
 mod scanner;
+mod skip;
 mod utf8;
 mod words;
 
@@ -67,6 +71,7 @@ pub use diff::compare;
 use escapes::{EscapeClasses, EscapeState};
 pub use lent::with_window;
 pub use scanner::{Isa, Scanner};
+use skip::skip;
 use utf8::Utf8State;
 pub use words::{WORD_BLOCKS, WordMasks, WordMasksReader};
 
@@ -94,7 +99,7 @@ struct ByteClasses {
 }
 
 /// The bytes of one row.
-type Row = [[u8; BLOCK]; ROW];
+pub type Row = [[u8; BLOCK]; ROW];
 
 /// The masks of one row.
 #[cfg_attr(
@@ -114,7 +119,7 @@ struct RowMasks<'a> {
 
 /// The operations of an instruction set. A value of the type proves that the CPU has it.
 trait Kernel: Copy {
-    /// Scans bytes. The scanner enters the algorithm by this method and the next three: a kernel replaces the first three by
+    /// Scans bytes. The scanner enters the algorithm by this method and the next four: a kernel replaces the first four by
     /// `entry_points`, so that the algorithm is compiled with its features.
     #[inline]
     fn scan(self, bytes: &[u8], carry: &mut Carry, window: &mut Window) {
@@ -133,8 +138,18 @@ trait Kernel: Copy {
         text: &[u8],
         block: usize,
         most: usize,
-    ) -> Option<BracketBatch> {
+    ) -> Option<(BracketBatch, usize)> {
         bracket_batch(self, window, text, block, most)
+    }
+    /// See [`Scanner::skip`].
+    #[inline]
+    fn skip(
+        self,
+        rows: &[Row],
+        carry: &mut Carry,
+        apply: impl FnMut(&BracketBatch) -> bool,
+    ) -> bool {
+        skip(self, rows, carry, apply)
     }
     /// Writes the word classes of a text, from the block `first` on.
     fn words(self, bytes: &[u8], first: usize, masks: &mut WordMasks, then: impl WordMasksReader);
@@ -380,10 +395,15 @@ impl Window {
         }
     }
 
-    /// Returns the brackets of at most `most` complete blocks of `text` from `block` on, without pairs. `text` is a prefix of
-    /// the scanned bytes. Returns `None` if no block is complete, or if the kernel has no fast way.
+    /// Returns the brackets of at most `most` complete blocks of `text` from `block` on, and the block after these. `text` is a
+    /// prefix of the scanned bytes. Returns `None` if no block is complete, or if the kernel has no fast way.
     #[inline]
-    pub fn bracket_batch(&self, text: &[u8], block: usize, most: usize) -> Option<BracketBatch> {
+    pub fn bracket_batch(
+        &self,
+        text: &[u8],
+        block: usize,
+        most: usize,
+    ) -> Option<(BracketBatch, usize)> {
         self.scanner.bracket_batch(self, text, block, most)
     }
 

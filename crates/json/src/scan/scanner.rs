@@ -5,7 +5,7 @@
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 use super::neon::Neon;
 use super::scalar::ScalarKernel;
-use super::{BracketBatch, Carry, Kernel as _, WINDOW, Window, WordMasks, WordMasksReader};
+use super::{BracketBatch, Carry, Kernel as _, Row, WINDOW, Window, WordMasks, WordMasksReader};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2::Avx2, avx512::Avx512};
 
@@ -129,6 +129,20 @@ impl Scanner {
         with_kernel!(self, kernel => kernel.words(bytes, first, masks, then));
     }
 
+    /// Scans rows inside a container that is dropped, and passes all their brackets to `apply`, batch by batch.
+    ///
+    /// Returns `false` and leaves `carry` as it is if `apply` returns `false`, or if a byte is invalid whatever the grammar
+    /// says. Errors in escapes are ignored. Also returns `false` if the kernel has no fast way.
+    #[inline]
+    pub fn skip(
+        self,
+        rows: &[Row],
+        carry: &mut Carry,
+        apply: impl FnMut(&BracketBatch) -> bool,
+    ) -> bool {
+        with_kernel!(self, kernel => kernel.skip(rows, carry, apply))
+    }
+
     /// See [`Window::bracket_batch`].
     #[inline]
     pub(super) fn bracket_batch(
@@ -137,7 +151,7 @@ impl Scanner {
         text: &[u8],
         block: usize,
         most: usize,
-    ) -> Option<BracketBatch> {
+    ) -> Option<(BracketBatch, usize)> {
         with_kernel!(self, kernel => kernel.bracket_batch(window, text, block, most))
     }
 }

@@ -1,8 +1,13 @@
 //! The ends of skipped, copied and abandoned containers: the handler is asked again at the right place.
 
+use tamis_testkit::effort::share;
+use tamis_testkit::prng::Prng;
+
+use super::super::MachineConfig;
 use super::{BOTH, EventRecorder, FULL, RunEnd, STRUCTURE};
 use crate::Interest;
 use crate::error::ErrorKind;
+use crate::fast_paths::{FastPath, without};
 
 /// Containers of every kind, with brackets inside strings.
 const CONTAINERS: [&str; 8] = [
@@ -177,4 +182,57 @@ fn long_and_deep_containers() {
             }
         }
     }
+}
+
+/// Long containers that are skipped by rows, with errors at any place: the same events and errors as without that path.
+#[test]
+fn rows_of_skipped_containers() {
+    const PARTS: [&str; 10] = [
+        "{\"id\":123456,\"name\":\"a name\",\"tags\":[true,null]},",
+        "[[[[]]],{},[{}]],",
+        "\"text with brackets ]}]} and \\\"quotes\\\" and \\\\\",",
+        "\"\u{e9}\u{65e5}\u{672c}\u{1f600}\",",
+        "\"\\u00e9\\n\\x\",",
+        "\"a long string, which no bracket interrupts: it takes more than a block of a row, and nothing in it matters\",",
+        "{\"a\":{\"b\":{\"c\":[{\"d\":[0,1,2]}]}}},",
+        "1.25e-7, 0, ",
+        "\r\n\t  ",
+        "[{\"x\":\"{\"}],",
+    ];
+    const ERRORS: [&[u8]; 6] = [b"]", b"}", b"\x01", b"\xff", b"\"", b"\\\""];
+    let (mut failed, trials) = (0, share(1500));
+    for seed in 0..trials {
+        let mut prng = Prng::new(seed);
+        let parts: Vec<&str> = (0..1 + prng.below(4)).map(|_| prng.pick(&PARTS)).collect();
+        let deep = prng.pick(&[0, 0, 3, 62, 70]);
+        let mut text = b"{\"a\":[".to_vec();
+        text.extend(b"{\"k\":[".repeat(deep));
+        let length = text.len() + prng.pick(&[200, 600, 5_000, 12_000, 30_000]);
+        while text.len() < length {
+            text.extend_from_slice(prng.pick(&parts).as_bytes());
+        }
+        text.extend(b"0".iter().chain(&b"]}".repeat(deep)));
+        text.extend(b"],\"b\":2}");
+        for _ in 0..prng.pick(&[0, 0, 1, 3]) {
+            let at = prng.below(text.len());
+            text.splice(at..at, prng.pick(&ERRORS).iter().copied());
+        }
+        let config = MachineConfig {
+            depth: prng.pick(&[8, 64, 1024]),
+            keep_white: prng.one_in(3),
+            ..STRUCTURE
+        };
+        let mut cuts: Vec<usize> =
+            (0..prng.pick(&[0, 0, 1, 4])).map(|_| prng.below(text.len())).collect();
+        cuts.sort_unstable();
+        let run = || {
+            let interest = if seed % 2 == 0 { Interest::Skip } else { Interest::SkipRest };
+            EventRecorder::new(&[("a", interest)]).run(&config, &text, &cuts)
+        };
+        let found = run();
+        let expected = without(FastPath::BracketRows, run);
+        assert_eq!(found, expected, "{}, cut at {cuts:?}", text.escape_ascii());
+        failed += u64::from(expected.1 != RunEnd::Complete);
+    }
+    assert!((trials / 5..trials * 4 / 5).contains(&failed), "{failed} of {trials} runs failed");
 }
