@@ -345,8 +345,8 @@ impl Machine {
             base = end;
         }
         if !chunk.is_empty() {
-            // The window still has the masks of the last part of the chunk. If that was skipped, nothing is copied, and they are
-            // not needed.
+            // The window still has the masks of the last part of the chunk. If that was skipped, nothing is copied, and the
+            // masks are not needed.
             let cx = WindowContext { chunk, window, base: scanned, limit: chunk.len() };
             let in_string = self.carry.in_string();
             self.settle(&cx, chunk.len(), in_string, h).map_err(|fail| self.fail(&cx, fail, h))?;

@@ -35,8 +35,9 @@ const LONGEST: usize = 16;
 /// Bytes of windows that were inside a container before its rows are skipped. Most containers that begin in one window
 /// end in the next, where skipped rows save less than is lost with those that contain the end.
 pub(super) const LONG: usize = WINDOW;
-/// The largest number of rows that are skipped together. The first number is one, and the next ones are twice as large, as
-/// for batches. They are no more than a window, so that they are in the first-level cache when their UTF-8 is checked.
+/// The largest number of rows that are skipped together. The first number is one, and each is larger by one than the one
+/// before, because the rows with the end of the container are scanned twice. They are no more than a window, so that
+/// they are in the first-level cache when their UTF-8 is checked.
 const MOST_ROWS: usize = WINDOW / size_of::<Row>();
 
 impl Machine {
@@ -167,7 +168,7 @@ impl Machine {
             self.steps += 1;
             skipped += size_of_val(some);
             rows = rest;
-            length = MOST_ROWS.min(2 * length);
+            length = MOST_ROWS.min(length + 1);
         }
         skipped
     }
