@@ -199,8 +199,8 @@ fn rows_of_skipped_containers() {
         "\r\n\t  ",
         "[{\"x\":\"{\"}],",
     ];
-    const ERRORS: [&[u8]; 6] = [b"]", b"}", b"\x01", b"\xff", b"\"", b"\\\""];
-    let (mut failed, trials) = (0, share(1500));
+    const ERRORS: [&[u8]; 7] = [b"[[[[[[[[]]]]]]]]", b"]", b"}", b"\x01", b"\xff", b"\"", b"\\\""];
+    let (mut failed, trials) = (0, share(20_000));
     for seed in 0..trials {
         let mut prng = Prng::new(seed);
         let parts: Vec<&str> = (0..1 + prng.below(4)).map(|_| prng.pick(&PARTS)).collect();
@@ -212,13 +212,17 @@ fn rows_of_skipped_containers() {
             text.extend_from_slice(prng.pick(&parts).as_bytes());
         }
         text.extend(b"0".iter().chain(&b"]}".repeat(deep)));
-        text.extend(b"],\"b\":2}");
+        // Enough after the container that its end is inside a row.
+        text.extend(b"],\"b\":2,\"c\":[0");
+        text.extend(b",[],{}".repeat(prng.below(300)));
+        text.extend(b"]}");
+        text.extend(b" ".repeat(prng.below(1500)));
         for _ in 0..prng.pick(&[0, 0, 1, 3]) {
             let at = prng.below(text.len());
             text.splice(at..at, prng.pick(&ERRORS).iter().copied());
         }
         let config = MachineConfig {
-            depth: prng.pick(&[8, 64, 1024]),
+            depth: prng.pick(&[2 * deep + 7, 2 * deep + 10, 1024]),
             keep_white: prng.one_in(3),
             ..STRUCTURE
         };
