@@ -1,5 +1,5 @@
-//! Items that the machine enters, filters and leaves without events, so that a small item costs little more than its
-//! members.
+//! Enters and leaves items. Most are entered, filtered and left without events, so that a small item costs little more than
+//! its members.
 //!
 //! ```text
 //! enter_item ──▶ the loop over its members ──▶ leave_item     its bracket is reached
@@ -7,16 +7,18 @@
 //!                                         └──▶ stay_in_item   something in it needs events: from here on the item has a role
 //! ```
 //!
-//! Each does what [`value`](ItemsState::value) and [`close`](ItemsState::close) would do with the same item.
+//! Each does what [`item`](ItemsState::item) and [`item_ends`](ItemsState::item_ends) do with the same item, which they
+//! enter and leave by events.
 
-use tamis_json::ValueKind;
+use tamis_json::error::Raise;
 use tamis_json::policy::{Action, KindSet, MemberTest, Once, Output, Policy};
 use tamis_json::sink::Sink;
 use tamis_json::writer::WriterMark;
+use tamis_json::{Interest, ValueKind, ValueSlot};
 
 use super::first_hit::HitSearch;
 use super::policy::emit_policy;
-use super::{ContainerRole, ItemsState};
+use super::{ContainerRole, Cx, ItemsState};
 use crate::filter::compile::items::ItemRules;
 use crate::spec::DuplicateKeys;
 
@@ -167,5 +169,44 @@ impl ItemsState {
         };
         self.roles.push(role);
         true
+    }
+
+    /// Handles an item: an element of the payload, or a payload that is an object.
+    #[inline]
+    pub(super) fn item(
+        &mut self,
+        cx: &mut Cx<'_>,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+    ) -> Result<Interest, Raise> {
+        let selection = match self.selection(cx.rules) {
+            Some(selection) if kind == ValueKind::Object => selection,
+            Some(_) if cx.rules.closed => {
+                let message = "cannot select from this element: it is not an object";
+                return Err(self.closed_miss(cx, message.to_owned()));
+            }
+            // Each element of an array is treated like an item.
+            _ => {
+                let start = cx.rules.removed(self.has_missed()).start();
+                return Ok(self.unselected(cx, slot, kind, start));
+            }
+        };
+        // The item is written as an object, even if nothing in it is selected.
+        self.objects = true;
+        self.open(cx, slot, kind);
+        if selection.node(0).shared {
+            self.capture(0, true);
+            return Ok(Interest::Copy);
+        }
+        self.enter_select(selection, 0, true, true);
+        Ok(Interest::Inspect)
+    }
+
+    /// Handles the end of an item with a selection.
+    pub(super) fn item_ends(&mut self, cx: &mut Cx<'_>) -> Result<(), Raise> {
+        if !matches!(self.roles.last(), Some(ContainerRole::Items)) {
+            self.considered(cx)?;
+        }
+        Ok(())
     }
 }

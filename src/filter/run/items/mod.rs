@@ -21,7 +21,7 @@
 //! | `project.rs` | which members of a value does a projection keep? |
 //! | `emit.rs` | is a value written as a whole, in part, or not at all? |
 //! | `policy.rs` | which members may the machine handle without asking? |
-//! | `entered.rs` | which items may the machine enter and leave without events? |
+//! | `entered.rs` | how is an item entered and left, and does that need events? |
 //! | `tester.rs` | what must be read before it is known whether `where` keeps this item? |
 //! | `verdicts.rs` | does `where` keep it? |
 //! | `member_tester.rs` | does `where` keep an item whose members are selected at the same time? |
@@ -565,44 +565,5 @@ impl ItemsState {
             return None;
         }
         rules.select.as_ref()
-    }
-
-    /// Handles an item: an element of the payload, or a payload that is an object.
-    #[inline]
-    fn item(
-        &mut self,
-        cx: &mut Cx<'_>,
-        slot: ValueSlot<'_>,
-        kind: ValueKind,
-    ) -> Result<Interest, Raise> {
-        let selection = match self.selection(cx.rules) {
-            Some(selection) if kind == ValueKind::Object => selection,
-            Some(_) if cx.rules.closed => {
-                let message = "cannot select from this element: it is not an object";
-                return Err(self.closed_miss(cx, message.to_owned()));
-            }
-            // Each element of an array is treated like an item.
-            _ => {
-                let start = cx.rules.removed(self.has_missed()).start();
-                return Ok(self.unselected(cx, slot, kind, start));
-            }
-        };
-        // The item is written as an object, even if nothing in it is selected.
-        self.objects = true;
-        self.open(cx, slot, kind);
-        if selection.node(0).shared {
-            self.capture(0, true);
-            return Ok(Interest::Copy);
-        }
-        self.enter_select(selection, 0, true, true);
-        Ok(Interest::Inspect)
-    }
-
-    /// Handles the end of an item with a selection.
-    fn item_ends(&mut self, cx: &mut Cx<'_>) -> Result<(), Raise> {
-        if !matches!(self.roles.last(), Some(ContainerRole::Items)) {
-            self.considered(cx)?;
-        }
-        Ok(())
     }
 }
