@@ -154,8 +154,8 @@ pub trait Handler {
     }
 
     /// Enters the element at `index` of the container that was entered last, an object, and returns the policy for its
-    /// members: [`value`](Self::value) and [`policy`](Self::policy) in one. `None`, and nothing has changed, if the machine
-    /// must ask.
+    /// members: [`value`](Self::value) and [`policy`](Self::policy) in one. `None`, and nothing is written or counted, if the
+    /// machine must ask.
     ///
     /// If the object ends before the policy asks about a member, [`leave_object`](Self::leave_object) comes next, or
     /// [`drop_object`](Self::drop_object) if a member fails a test of the policy. Otherwise

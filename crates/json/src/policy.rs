@@ -80,7 +80,8 @@ pub struct Policy<'a> {
     /// The number of members dropped by [`Action::Omit`]. Without it the machine asks instead.
     pub omitted: Option<&'a mut u64>,
     /// Tests the values of members with a name in the table. An object with a member that fails is dropped. Only for the
-    /// policy of [`Handler::enter_object`](super::Handler::enter_object).
+    /// policy of [`Handler::enter_object`](super::Handler::enter_object), and with `once`: later members of a name are not
+    /// tested.
     pub test: Option<&'a mut dyn MemberTest>,
     /// Receives what is kept. Without it nothing is kept, and the machine asks instead.
     pub output: Option<Output<'a>>,
@@ -88,7 +89,7 @@ pub struct Policy<'a> {
 
 /// Tests of the values of members.
 pub trait MemberTest {
-    /// Whether a member with the name of this entry may have this scalar, given as JSON text. Called once for a name.
+    /// Whether a member with the name of this entry may have this scalar, given as JSON text.
     fn passes(&mut self, entry: NodeId, value: &[u8]) -> bool;
 }
 

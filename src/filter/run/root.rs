@@ -244,7 +244,8 @@ impl Handler for StageHandler<'_, RootProbe> {
 
     fn raw(&mut self, _: &[u8]) {}
 
-    /// Asks about members whose name or kind matters, once it is known that the document is not plain text.
+    /// Asks about members whose name or kind matters. Without a selection every name matters until it is known that the
+    /// document is not plain text.
     fn policy(&mut self) -> Policy<'_> {
         let probe = &mut *self.stage;
         let selection = RootProbe::selection(&probe.program);

@@ -386,13 +386,14 @@ impl Machine {
                 h.leave_object();
                 Some(found.token)
             }
-            LoopEnd::Failed => match self.rest(scan, tokens, found.token) {
-                (token, LoopEnd::Close) => {
+            LoopEnd::Failed => {
+                let (check, mut skip) = (!self.config.structure, Policy::SKIP);
+                let (token, end) = members(check, scan, tokens, found.token, &mut skip);
+                (end == LoopEnd::Close).then(|| {
                     h.drop_object();
-                    Some(token)
-                }
-                _ => None,
-            },
+                    token
+                })
+            }
             _ => None,
         };
         if let Some(token) = end {
@@ -424,9 +425,9 @@ impl Machine {
         if let Some(passed) = &mut policy.passed {
             **passed += members_in(token - next) as u64 + u64::from(end == LoopEnd::Skip);
         }
-        // The handler need not look the name up again.
+        // The handler need not look the name up again. Names that are tested are not all its own.
         let entry = match end {
-            LoopEnd::Ask => scan.entry(tokens, token, policy.names),
+            LoopEnd::Ask if policy.test.is_none() => scan.entry(tokens, token, policy.names),
             _ => None,
         };
         let (token, end) = match end {

@@ -73,7 +73,8 @@
 //! Arrays mostly have objects of one kind as elements. A handler that would inspect such an object, whatever is in it, enters
 //! it together with its policy ([`Handler::enter_object`](crate::Handler::enter_object)), and leaves it without further
 //! events if the loop reaches its end. If the loop stops earlier, the object becomes the innermost container, as if the
-//! handler had been asked. A policy may test members; an object that fails is taken back and dropped.
+//! handler had been asked. A policy may test members: an object that fails is taken back and dropped, and one that is
+//! undecided is taken back, and the handler is asked.
 //!
 //! # One block
 //!

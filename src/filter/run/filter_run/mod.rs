@@ -62,7 +62,8 @@ pub(in crate::filter) struct FilterRun {
     restoring: Option<FactoredInput>,
     /// The document passes unchanged, because it could not be restored. The value of `applies` before that.
     passes: Option<bool>,
-    /// Present if the document may lack the value at `extract`. These three are rare and large, so they have a place of their own.
+    // These three are rare and large, so they have a place of their own.
+    /// Present if the document may lack the value at `extract`.
     seeking: Option<Box<ExtractSearch>>,
     /// Present if the rules are for documents of a certain shape.
     shaping: Option<Box<ShapeSearch>>,

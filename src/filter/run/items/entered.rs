@@ -32,9 +32,17 @@ impl ItemsState {
         sink: &'a mut dyn Sink,
         index: u64,
     ) -> Option<Policy<'a>> {
+        if !matches!(self.roles.last(), Some(ContainerRole::Items)) {
+            return None;
+        }
+        // Until the item is entered, the tester has to look at it ahead.
+        let tests_members = self.tester.as_mut().is_some_and(|tester| {
+            let tests_members = tester.tests_members();
+            tester.members.gave_up = true;
+            tests_members
+        });
         // Items that were dropped do not count.
-        if !matches!(self.roles.last(), Some(ContainerRole::Items))
-            || matches!(self.search, HitSearch::Probing(_))
+        if matches!(self.search, HitSearch::Probing(_))
             || index - self.counts.dropped >= self.max_items(rules)
         {
             return None;
@@ -57,8 +65,8 @@ impl ItemsState {
             }
             None => {
                 // After a miss nothing is selected, so the tests have no names to join.
-                if let Some(tester) = &mut self.tester {
-                    tester.members.is_off = true;
+                if tests_members {
+                    return None;
                 }
                 let removed = rules.removed(self.has_missed()).start();
                 let policy = emit_policy(rules, &removed, true, self.has_missed());
@@ -71,7 +79,7 @@ impl ItemsState {
         };
         let is_tested = match &mut self.tester {
             None => false,
-            Some(tester) if tester.tests_members() => {
+            Some(tester) if tests_members => {
                 let tests = rules.member_tests.as_ref()?;
                 tester.members.begin(self.writer.mark()?);
                 policy.names = Some((&tests.names, &[]));
@@ -83,9 +91,6 @@ impl ItemsState {
                 false => return None,
             },
         };
-        if !is_tested {
-            self.keeps_item();
-        }
         self.writer.open(sink, b'{');
         let Self { serial, item_left, met, actions, writer, tester, counts, .. } = self;
         let tester = tester.as_mut().filter(|_| is_tested);
@@ -123,8 +128,8 @@ impl ItemsState {
                 return self.take_back(mark);
             }
             self.writer.release(sink);
-            self.keeps_item();
         }
+        self.keeps_item();
     }
 
     /// Drops the entered item, which has failed a test.
@@ -157,8 +162,8 @@ impl ItemsState {
                 return false;
             }
             self.writer.release(sink);
-            self.keeps_item();
         }
+        self.keeps_item();
         let (serial, left) = (self.serial, self.item_left);
         let role = match self.selection(rules) {
             Some(_) => ContainerRole::Select { node: 0, serial, left, item: true, names: false },

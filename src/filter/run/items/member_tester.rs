@@ -67,7 +67,7 @@ impl MemberTester {
         let conditions = self.program.items.conditions.as_ref();
         self.unknown = conditions.map_or(0, |conditions| conditions.requirements.len());
         self.needed = conditions.map_or(0, |conditions| conditions.needed);
-        self.mark = Some(mark);
+        (self.mark, self.gave_up) = (Some(mark), false);
     }
 
     /// Takes the beginning of the item's output.

@@ -106,8 +106,8 @@ impl ItemTester {
         self.members.restart();
     }
 
-    /// Returns the verdict for the next element that is an object, with the offset of the byte that made it certain.
-    /// `None` if there is none yet.
+    /// Returns the verdict for the next element that is an object, with the offset of the byte that made it certain, and
+    /// turns to the element after it. `None` if there is none yet.
     pub(super) fn next(&mut self) -> Option<(ItemVerdict, u64)> {
         self.members.gave_up = false;
         let next = self.state.verdicts.pop_front();

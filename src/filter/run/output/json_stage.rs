@@ -38,7 +38,7 @@ pub(super) trait OutputState: StageState + fmt::Debug + Send {
     }
 }
 
-/// The stage. Its machine is kept for the next document, because the window takes some 13 KiB.
+/// The stage. Its machine is kept for the next document.
 pub(super) struct JsonStage<S> {
     config: MachineConfig,
     scanner: Scanner,
