@@ -89,9 +89,11 @@ const FIRST: [&str; 66] = [
     "thead",
 ];
 
-/// Whether a text is HTML: after white space, comments and declarations it begins with a usual tag.
+/// Whether a text is HTML: after white space, controls, comments and declarations it begins with a usual tag.
 pub fn is_html(text: &str) -> bool {
-    let mut rest = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n', '\u{c}']);
+    // A stray control before a page does not turn its hidden text into text.
+    let is_before = |char: char| matches!(char, '\u{feff}' | ' ') || char.is_control();
+    let mut rest = text.trim_start_matches(is_before);
     // The number of comments before the first tag is limited.
     for _ in 0..32 {
         let Some(inside) = rest.strip_prefix('<') else { return false };
@@ -369,6 +371,7 @@ mod tests {
             "<div\nclass=x>",
             "<details><summary>x",
             "\u{feff}<h1>x",
+            "\0\u{1}\n<!doctype html>",
         ] {
             assert!(is_html(page), "{page}");
         }

@@ -1,5 +1,7 @@
 //! Facts about elements: which ones are blocks, what their attributes say, and which of them are written.
 
+use tamis_text::controls::Controls;
+
 use super::references;
 use super::tags::Tag;
 
@@ -255,9 +257,12 @@ pub(super) fn is_ornament(tag: &Tag<'_>) -> bool {
         || is("aria-hidden", &["true"])
 }
 
-/// Returns the description of an image as one line, without the brackets of notices and links.
+/// Returns the description of an image as one line, without controls and the brackets of notices and links.
 pub(super) fn description(alt: &str) -> String {
-    let alt = references::decode(alt).replace('[', "(").replace(']', ")");
+    let mut controls = Controls::default();
+    let mut alt = references::decode(alt);
+    alt.retain(|char| !controls.drops(char));
+    let alt = alt.replace('[', "(").replace(']', ")");
     alt.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use tamis_text::controls::Controls;
+
 /// Names that need no `;` and stand for a character that matters in CSS or in an address.
 const BARE: [&str; 9] = ["quot", "QUOT", "amp", "AMP", "lt", "LT", "gt", "GT", "nbsp"];
 
@@ -38,6 +40,29 @@ pub(super) fn decode(value: &str) -> String {
     }
     text.push_str(rest);
     text
+}
+
+/// Returns a text without the controls in it, whether they are written as characters or as references. A text without
+/// controls is unchanged; in all others, the references are decoded that need not be escaped.
+pub(super) fn without_controls<'t>(text: &'t str, controls: &mut Controls) -> Cow<'t, str> {
+    let has_some = controls.change(text);
+    if !has_some && memchr::memmem::find(text.as_bytes(), b"&#").is_none() {
+        return Cow::Borrowed(text);
+    }
+    let decoded = decode(text);
+    if !has_some && !controls.change(&decoded) {
+        return Cow::Borrowed(text);
+    }
+    let mut kept = String::with_capacity(decoded.len());
+    for char in decoded.chars().filter(|char| !controls.drops(*char)) {
+        match char {
+            '&' => kept.push_str("&amp;"),
+            '<' => kept.push_str("&lt;"),
+            '>' => kept.push_str("&gt;"),
+            _ => kept.push(char),
+        }
+    }
+    Cow::Owned(kept)
 }
 
 #[cfg(test)]
@@ -126,7 +151,9 @@ fn name<'v>(value: &'v str, text: &mut String) -> &'v str {
 
 #[cfg(test)]
 mod tests {
-    use super::{WORK, decode};
+    use tamis_text::controls::Controls;
+
+    use super::{WORK, decode, without_controls};
 
     /// An end is searched for in the next bytes only: sixteen times the text takes sixteen times the work.
     #[test]
@@ -176,6 +203,22 @@ mod tests {
             ("&#x93;a&#148;&#27;", "\u{201c}a\u{201d}\u{1b}"),
         ] {
             assert_eq!(decode(value), decoded, "{value}");
+        }
+    }
+
+    #[test]
+    fn controls_and_references_to_them() {
+        for (texts, expected) in [
+            (["a &amp; b&#233;", "&#60;"], ["a &amp; b&#233;", "&#60;"]),
+            (["\u{1}", "&#1;&#x1f&#127;"], ["", ""]),
+            (["a\0 &lt;&eacute;&amp;lt;", "&#60"], ["a &lt;é&amp;lt;", "&#60"]),
+            (["a&#27;[1", ";31m&lt;b"], ["a", "&lt;b"]),
+            (["a\u{9b}", "&amp;1mb"], ["a", "b"]),
+            (["\u{1b}[", "1\n2"], ["", "\n2"]),
+        ] {
+            let mut controls = Controls::default();
+            let kept = texts.map(|text| without_controls(text, &mut controls).into_owned());
+            assert_eq!(kept, expected, "{texts:?}");
         }
     }
 }

@@ -6,6 +6,7 @@
 //! reader is a program. In plain text, a link is its text, and code is indented by four spaces. Invariant: buffers one
 //! line, and the output that was not taken yet.
 
+use tamis_text::controls::is_seen;
 use tamis_text::notice;
 
 use super::LINE;
@@ -197,7 +198,8 @@ impl Render {
         }
         let line = std::mem::take(&mut self.line);
         let text = line.trim();
-        if text.is_empty() {
+        // A reader would not see such a line.
+        if !text.contains(is_seen) {
             return;
         }
         if self.torn {
@@ -262,7 +264,7 @@ impl Render {
         self.end_link();
         let code = std::mem::take(&mut self.line);
         let code = code.trim_end().trim_start_matches('\n');
-        if code.is_empty() {
+        if !code.contains(is_seen) {
             return;
         }
         self.begin(Last::Block);

@@ -6,11 +6,13 @@
 //! limited, because parsers repeat them in every paragraph in which they are open. A page that exceeds these limits, or
 //! has too many characters that a serializer escapes, is not written as HTML at all.
 
+use tamis_text::controls::Controls;
+
 use super::choose::Keeps;
 use super::data::{Data, DataSource};
 use super::elements::{
-    ATTRIBUTES, has_letters, is_byline, is_edit_link, is_in_head, is_label, is_note, is_ornament,
-    is_plain, is_shadow, is_style, says_article, written_name,
+    ATTRIBUTES, has_letters, is_block, is_byline, is_edit_link, is_in_head, is_label, is_note,
+    is_ornament, is_plain, is_shadow, is_style, says_article, written_name,
 };
 use super::escapes::{Escapes, is_in_table};
 use super::formula::{self, Formula};
@@ -63,6 +65,8 @@ pub(super) struct Strip {
     /// The number of words that are shown.
     shown_words: u64,
     segments: Segments,
+    /// The place in a sequence of a terminal. A block ends it.
+    controls: Controls,
     /// The blocks of the page that are kept, by their numbers, when it is read again.
     chosen: Vec<Keeps>,
     /// The open blocks of that page whose own text is dropped or kept, with their levels.
@@ -262,6 +266,13 @@ impl Strip {
         }
     }
 
+    /// Ends a sequence of a terminal at a tag that separates texts.
+    fn end_sequence(&mut self, name: &str) {
+        if is_block(name) || matches!(name, "td" | "th" | "tr" | "br") {
+            self.controls = Controls::default();
+        }
+    }
+
     /// Returns the text that is in the data of the page's scripts.
     pub(super) fn data(&mut self) -> (String, DataSource) {
         self.data.text_of()
@@ -324,6 +335,7 @@ impl Target for Strip {
             return;
         }
         self.in_body |= !is_in_head(tag.name);
+        self.end_sequence(tag.name);
         let hides = self.hides(tag);
         // Where text is hidden, a description would be read by nobody but a program.
         let unseen_image = tag.name == "img" && hides.unseen != 0;
@@ -413,6 +425,7 @@ impl Target for Strip {
             self.render.title(&title);
         }
         let level = self.levels.pop();
+        self.end_sequence(name);
         self.own.pop_if(|(open, _)| *open == self.levels.len());
         self.panels.end(self.levels.len());
         if self.in_heading == Some(self.levels.len()) {
@@ -485,6 +498,8 @@ impl Target for Strip {
             self.hidden_words += text.split_whitespace().count() as u64;
             return;
         }
+        // Controls are neither counted as text nor searched for an article.
+        let text = &*references::without_controls(text, &mut self.controls);
         if !self.in_title {
             self.shown_words += text.split_whitespace().count() as u64;
         }

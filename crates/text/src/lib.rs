@@ -7,13 +7,14 @@
 //! - [`lines`]: removes, keeps, folds and cuts lines.
 //! - [`estimate`]: estimates tokens. [`cut`]: chooses what is kept of a text that is too long, by its [`words`].
 //! - [`invisible`]: removes characters that nobody sees.
-//! - [`ansi`]: what a terminal would show. [`notice`]: the notices of tamis, and text that looks like one.
+//! - [`controls`]: characters that are not shown. [`ansi`]: what a terminal would show. [`notice`]: the notices of tamis, and text that looks like one.
 //! - [`failures`]: the words that announce a failure.
 //! - [`TextSpec`] and [`Redact`] are what a user declares.
 //!
 //! The feature `filters` has all that runs regular expressions: `lines`, `quoted` (the contents of JSON strings), `invisible` and [`TextRedactor`].
 
 pub mod ansi;
+pub mod controls;
 #[cfg(feature = "cut")]
 pub mod cut;
 pub mod data_urls;

@@ -288,7 +288,7 @@ impl PrefixRest<'_> {
 }
 
 /// Returns whether a character has no width and is not shown.
-fn is_invisible(char: char) -> bool {
+pub(crate) fn is_invisible(char: char) -> bool {
     matches!(
         u32::from(char),
         0xAD | 0x34F

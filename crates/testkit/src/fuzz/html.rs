@@ -1,7 +1,8 @@
 //! `html`: the main text of pages, responses and texts.
 //!
-//! There is no panic. The output is text, its length is bounded by that of the document, and it does not depend on the chunks. It
-//! never exceeds `max_tokens`, except by the mark, and is never empty if the document has text.
+//! There is no panic. The output is text without controls, its length is bounded by that of the document, and it does not depend
+//! on the chunks. It never exceeds `max_tokens`, except by the mark, and a reader sees some of it, unless the document is only white
+//! space: a document of controls becomes a notice.
 
 use tamis::content::{Content, ContentFormat};
 use tamis::{ErrorKind, Limits, Spec};
@@ -73,9 +74,10 @@ pub fn run(data: &[u8]) {
     let (Some(output), Some(report)) = (&whole.output, &whole.report) else { return };
     let output = std::str::from_utf8(output).unwrap_or_else(|error| panic!("{error}: {}", about()));
     assert!(output.len() <= GROWTH * (document.len() + 64), "{} bytes: {}", output.len(), about());
-    let text = String::from_utf8_lossy(&document);
-    let text = text.trim_start_matches('\u{feff}').trim();
-    assert!(text.is_empty() || !output.trim().is_empty(), "nothing is left: {}", about());
+    let is_control = |char: char| char.is_control() && !matches!(char, '\n' | '\t');
+    assert!(!output.contains(is_control), "a control is left: {}", about());
+    let is_blank = document.trim_ascii().is_empty();
+    assert!(is_blank || !output.trim().is_empty(), "nothing is left: {}", about());
     if !output.is_empty() {
         parts::within(output, report, max);
     }

@@ -15,6 +15,7 @@
 //! Example: `[ta` and `mis x]\n` arrive in two pieces. The first may begin a notice and is held. With the second the
 //! line is complete and is written as `| [tamis x]\n`. If `b]\n` arrives instead, `[tab]\n` is written.
 
+use tamis_text::controls::{Controls, is_plain, is_seen};
 use tamis_text::notice;
 
 /// The number of bytes at the start of a line that are held to find out whether it is a notice. A line that is still
@@ -30,33 +31,9 @@ pub(super) struct ContentCleaner {
     decided: bool,
     /// The line ended with a carriage return. A line feed after it belongs to it.
     returned: bool,
-    sequence: Sequence,
-}
-
-/// The place in a sequence of a terminal.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Sequence {
-    #[default]
-    Outside,
-    /// After ESC.
-    Begun,
-    /// After `ESC [`, or the character that stands for both.
-    Parameters,
-}
-
-impl Sequence {
-    /// Reads a character. Returns whether it belongs to a sequence.
-    fn takes(&mut self, char: char) -> bool {
-        let next = match (*self, char) {
-            (_, '\u{1b}') => Some(Self::Begun),
-            (_, '\u{9b}') | (Self::Begun, '[') => Some(Self::Parameters),
-            (Self::Parameters, ' '..='?') => Some(Self::Parameters),
-            (Self::Parameters, '@'..='~') => Some(Self::Outside),
-            _ => None,
-        };
-        *self = next.unwrap_or_default();
-        next.is_some()
-    }
+    controls: Controls,
+    /// There was a character that a reader sees.
+    shown: bool,
 }
 
 impl ContentCleaner {
@@ -64,7 +41,7 @@ impl ContentCleaner {
     /// in between.
     pub(super) fn push(&mut self, text: &str, out: &mut String) {
         for line in text.split_inclusive('\n') {
-            let is_outside = !self.returned && self.sequence == Sequence::Outside;
+            let is_outside = !self.returned && self.controls == Controls::default();
             if is_outside && line.bytes().all(is_plain) {
                 self.plain(line, out);
                 continue;
@@ -72,7 +49,7 @@ impl ContentCleaner {
             let mut kept = String::with_capacity(line.len());
             // `\r\n` is one line break, also if it is cut in two.
             for char in line.chars() {
-                if self.sequence.takes(char) {
+                if self.controls.drops(char) {
                     continue;
                 }
                 let after_return = std::mem::replace(&mut self.returned, char == '\r');
@@ -83,8 +60,8 @@ impl ContentCleaner {
                         self.plain(&kept, out);
                         kept.clear();
                     }
-                    _ if is_kept(char) => kept.push(char),
-                    _ => {}
+                    '\u{b}' | '\u{c}' | '\u{85}' => {}
+                    _ => kept.push(char),
                 }
             }
             self.plain(&kept, out);
@@ -100,8 +77,14 @@ impl ContentCleaner {
         *self = Self::default();
     }
 
+    /// Returns whether a reader sees any of the text since the last question. The marks of the cleaner do not count.
+    pub(super) fn take_shown(&mut self) -> bool {
+        std::mem::take(&mut self.shown)
+    }
+
     /// Handles a part of a line, or a whole line with its end. The part has no dropped characters.
     fn plain(&mut self, part: &str, out: &mut String) {
+        self.shown = self.shown || part.contains(is_seen);
         let whole = part.ends_with('\n');
         // Nothing to decide in this part.
         if self.decided || part.is_empty() {
@@ -138,20 +121,6 @@ impl ContentCleaner {
 /// Returns the last character boundary at or before `at`.
 fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
-}
-
-/// Returns whether a byte cannot be part of a dropped character.
-fn is_plain(byte: u8) -> bool {
-    !matches!(byte, 0..=0x08 | 0x0B..=0x1F | 0x7F | 0xC2 | 0xE2)
-}
-
-/// Returns whether a character is kept. A carriage return is not asked about.
-fn is_kept(char: char) -> bool {
-    match char {
-        '\n' | '\t' => true,
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => false,
-        _ => !char.is_control(),
-    }
 }
 
 #[cfg(test)]

@@ -21,6 +21,8 @@
 //! | begins like JSON, but is not; `extract` is given | none: an error | | |
 //! | begins like JSON, but is not; no `extract` | as text | `Text` | yes |
 //! | not text: an image, compressed data | a notice | `Response` | yes |
+//! | only characters that are not shown | a notice | `Response` | yes |
+//! | only ASCII white space | unchanged | `Text` | |
 //! | everything else | as text | `Text` | |
 //!
 //! Text passes through [`ContentCleaner`] and [`Cut`] in all cases, so "unchanged" output is also cleaned and cut.
@@ -33,6 +35,7 @@ use tamis_json::limits::{Limits, Meter};
 use tamis_json::sink::Sink;
 use tamis_json::tokens::CountTokens;
 use tamis_text::MarkTable;
+use tamis_text::controls::has_text;
 use tamis_text::notice;
 use tamis_text::secrets::{SecretSearch, TextForm};
 
@@ -51,6 +54,8 @@ use crate::spec::Budget;
 const PIECE: usize = 16 << 10;
 /// The notice for a page without visible text.
 const HIDDEN: &str = "all text of the page is hidden";
+/// The notice for a document of controls, of other characters that are not shown, or of a byte order mark.
+const NOTHING: &str = "the input has only characters that are not shown";
 
 /// The state of one document. [`restart`](Self::restart) begins the next one.
 #[derive(Debug)]
@@ -84,8 +89,12 @@ pub(super) struct ContentRun {
     sizes: Sizes,
     /// The source of the text, for the report.
     from: Option<ContentSource>,
-    /// There was text other than white space. If not, the end of the document tries another source.
+    /// A reader sees some of the text. If not, the end of the document tries another source.
     spoke: bool,
+    /// Something was emitted, if only white space.
+    began: bool,
+    /// The document has a byte that is not ASCII white space.
+    has_content: bool,
     /// The next text has to be separated from the previous one. Set after each field.
     apart: bool,
     /// Hidden text of a page was left out.
@@ -136,6 +145,8 @@ impl ContentRun {
             sizes: Sizes::default(),
             from: None,
             spoke: false,
+            began: false,
+            has_content: false,
             apart: false,
             hid: false,
             left_out: LeftOut::default(),
@@ -155,7 +166,7 @@ impl ContentRun {
         self.cut = Cut::new(text_limit(self.budget, self.vocabulary));
         self.sizes = Sizes::default();
         (self.from, self.spoke, self.apart, self.note) = (None, false, false, None);
-        self.hid = false;
+        (self.began, self.has_content, self.hid) = (false, false, false);
         self.left_out = LeftOut::default();
     }
 
@@ -200,6 +211,12 @@ impl ContentRun {
         let mut rest = String::new();
         self.clean.end(&mut rest);
         self.put(&rest, sink);
+        if !self.spoke && self.has_content {
+            self.from = Some(ContentSource::Response);
+            self.apart = self.began;
+            self.notice(NOTHING, sink);
+            self.note = Some(NOTHING.to_owned());
+        }
         if let Some(secrets) = &mut self.secrets {
             secrets.end(&mut self.searched);
         }
@@ -227,6 +244,7 @@ impl ContentRun {
             }
         }
         let piece = std::mem::take(&mut self.pending);
+        self.has_content = self.has_content || !piece.trim_ascii_start().is_empty();
         match &mut self.phase {
             ContentPhase::Sniff | ContentPhase::Binary => {}
             ContentPhase::Json => self.keep(&piece)?,
@@ -294,17 +312,19 @@ impl ContentRun {
         if text.is_empty() {
             return;
         }
-        self.spoke = self.spoke || text.contains(|char: char| !char.is_whitespace());
         let mut clean = String::with_capacity(text.len());
         if std::mem::take(&mut self.apart) {
             self.clean.push("\n\n", &mut clean);
         }
         self.clean.push(text, &mut clean);
+        // White space is not text, nor is what the cleaner drops.
+        self.spoke |= self.clean.take_shown();
         self.put(&clean, sink);
     }
 
     /// Emits cleaned text unless it is cut. The cut also counts the text that it leaves out.
     fn put(&mut self, text: &str, sink: &mut dyn Sink) {
+        self.began |= !text.is_empty();
         if let Some(secrets) = &mut self.secrets {
             secrets.write(text.as_bytes(), &mut self.searched);
             return self.cut_searched(sink);
@@ -353,7 +373,10 @@ impl ContentRun {
             From::Body => ContentSource::Body,
             From::Page => ContentSource::Page,
         });
-        self.say(&text, sink);
+        // Text that nobody sees is dropped, since that of the next source may follow.
+        if self.spoke || has_text(&text) {
+            self.say(&text, sink);
+        }
         self.left_out.blocks += left_out.blocks;
         self.left_out.words += left_out.words;
         if self.spoke {
@@ -491,7 +514,7 @@ impl ContentRun {
     /// Emits the text of a field, which may be a page. A page is emitted as a document would be: its content, else all
     /// of its visible text, else the notice that its text is hidden, else its source.
     fn field(&mut self, text: &str, sink: &mut dyn Sink) {
-        if text.trim().is_empty() {
+        if !has_text(text) {
             return;
         }
         if !is_html(text) {

@@ -23,6 +23,7 @@ use tamis_json::limits::{Limits, Meter};
 use tamis_json::scan::Scanner;
 use tamis_json::sink::Sink;
 use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
+use tamis_text::controls::has_text;
 
 use crate::filter::compile::content::USUAL;
 use crate::filter::compile::program::Program;
@@ -141,11 +142,11 @@ impl ContentFields {
                 return None;
             }
             let text = field.text();
-            let there = !text.trim().is_empty();
-            if there {
+            let is_there = has_text(&text);
+            if is_there {
                 last = Some(item);
             }
-            there.then_some(text)
+            is_there.then_some(text)
         })
     }
 }
@@ -167,7 +168,7 @@ impl ContentField {
                 // The selected output is valid JSON.
                 _ = run(&mut inner, &self.json, &limits);
                 // A container without any usual text is shown as it is written.
-                if inner.text.trim().is_empty() { string_of(&self.json) } else { inner.text }
+                if has_text(&inner.text) { inner.text } else { string_of(&self.json) }
             }
             ValueKind::Number | ValueKind::Bool => string_of(&self.json),
         }
