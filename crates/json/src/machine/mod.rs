@@ -301,7 +301,7 @@ impl Machine {
             if let SkipMode::Brackets { floor, .. } = self.mode
                 && self.skipped >= LONG
             {
-                // The rest of the chunk is no multiple of windows after this, which makes no difference.
+                // From here on, windows do not begin at multiples of their size.
                 base += self.skip_rows(scanner, chunk.get(base..).unwrap_or_default(), floor);
                 if base >= chunk.len() {
                     break;
