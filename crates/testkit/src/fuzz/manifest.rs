@@ -71,7 +71,7 @@ fn twice(manifest: &Manifest) {
     match Manifest::merge([manifest.clone(), manifest.clone()]) {
         Ok(merged) => {
             assert_eq!((conflicts, merged.names().len()), (0, 0), "a name has two filters");
-            // If a registry is alone, it passes other tools. A second file could have named them.
+            // The tools that a registry does not name may be named by another file.
             let other = merged.entry("a").err().map(|error| error.kind());
             assert_eq!(other, Some(ManifestErrorKind::UnknownTool), "tools without a filter");
         }
