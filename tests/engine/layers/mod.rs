@@ -51,7 +51,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
         &[
             &["ansi", "estimate", "fields", "grouped"],
             &["data_urls", "failures", "notice", "secrets"],
-            &["words"],
+            &["controls", "words"],
             &["cut"],
             &["line_rules", "redact"],
             &["lines"],

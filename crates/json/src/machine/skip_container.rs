@@ -17,7 +17,7 @@
 //! applied: its blocks are handled bracket by bracket, which finds the place.
 //!
 //! In a container that is longer than a window, batches of brackets come from rows that are not scanned into a window
-//! (`scan/skip.rs`), several rows at a time. If a batch is not applied, its rows are scanned and handled as above.
+//! (`scan/brackets.rs`), several rows at a time. If a batch is not applied, its rows are scanned and handled as above.
 
 use super::{Machine, SkipMode, WalkError, WindowContext};
 use crate::fast_paths::{FastPath, is_off};

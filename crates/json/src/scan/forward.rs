@@ -69,7 +69,7 @@ macro_rules! entry_points {
                 carry: &mut crate::scan::Carry,
                 apply: impl FnMut(&crate::scan::BracketBatch) -> bool,
             ) -> bool {
-                crate::scan::skip::skip(kernel, rows, carry, apply)
+                crate::scan::brackets::skip(kernel, rows, carry, apply)
             }
             // SAFETY: as in `scan`.
             unsafe { skip(self, rows, carry, apply) }

@@ -30,7 +30,7 @@
 //! digit after `\u`, or after a scalar. It looks at the bytes again only where an escape is.
 //!
 //! Rows inside a long container that is dropped are not scanned into a window, because only their brackets are needed: see
-//! `skip.rs`.
+//! `brackets.rs`.
 //!
 //! The algorithm is written once, generic over [`Kernel`]. An instruction set only classifies 64 bytes, unless it has
 //! vectors of whole rows: the AVX-512 kernel derives rows itself. Blocks that do not fill a row, so all blocks of windows
@@ -55,7 +55,6 @@ mod lent;
 mod neon;
 mod scalar;
 mod scanner;
-mod skip;
 mod utf8;
 mod words;
 
@@ -64,14 +63,13 @@ mod tests;
 
 use crate::fast_paths::{FastPath, is_off};
 pub use brackets::{BracketBatch, UnpairedBrackets};
-use brackets::{BracketKinds, bracket_batch};
+use brackets::{BracketKinds, bracket_batch, skip};
 use derive::{MaskState, derive};
 #[cfg(any(test, fuzzing))]
 pub use diff::compare;
 use escapes::{EscapeClasses, EscapeState};
 pub use lent::with_window;
 pub use scanner::{Isa, Scanner};
-use skip::skip;
 use utf8::Utf8State;
 pub use words::{WORD_BLOCKS, WordMasks, WordMasksReader};
 

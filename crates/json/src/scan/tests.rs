@@ -1,8 +1,7 @@
 //! Every kernel against the scalar one, and the algorithm against a byte-by-byte definition.
 
-use super::brackets::{UnpairedBrackets, collect};
+use super::brackets::{UnpairedBrackets, collect, skip_rows};
 use super::diff::{ScanResult, compare, masks, scan, until_fatal};
-use super::skip::skip_rows;
 use super::words::WordMasksReader;
 use super::{
     BLOCK, ByteClasses, ByteError, Carry, Isa, Kernel, Row, Scanner, WINDOW, Window, WordMasks,
