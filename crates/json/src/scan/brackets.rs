@@ -104,7 +104,7 @@ pub(super) struct BracketQueue {
 }
 
 impl BracketQueue {
-    /// Adds the brackets of a block. Returns `false` and adds none if there is no room.
+    /// Adds the brackets of a block. If there is no room for all of them, adds none and returns `false`.
     #[inline(always)]
     pub(super) fn push<K: Kernel>(
         &mut self,

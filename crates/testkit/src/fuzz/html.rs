@@ -1,8 +1,9 @@
 //! `html`: the main text of pages, responses and texts.
 //!
-//! There is no panic. The output is text without controls, its length is bounded by that of the document, and it does not depend
-//! on the chunks. It never exceeds `max_tokens`, except by the mark, and a reader sees some of it, unless the document is only white
-//! space: a document of controls becomes a notice.
+//! Nothing panics. The output
+//! - is text without controls, and the same for every split of the document;
+//! - is not longer than a multiple of the document, nor than `max_tokens` and the mark;
+//! - has something that a reader sees, unless the document is only white space. A document of controls becomes a notice.
 
 use tamis::content::{Content, ContentFormat};
 use tamis::{ErrorKind, Limits, Spec};

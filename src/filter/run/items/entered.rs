@@ -32,6 +32,29 @@ impl ItemsState {
         sink: &'a mut dyn Sink,
         index: u64,
     ) -> Option<Policy<'a>> {
+        // Every rule is named: the machine must not pass an item by a rule that is not considered here.
+        let ItemRules {
+            idle: _,
+            root: _,
+            keep_siblings: _,
+            conditions: _,
+            member_tests,
+            // Compared by `max_items`.
+            max_items: _,
+            stop_early: _,
+            // By `selection`.
+            select: _,
+            // By `emit_policy`.
+            exclude: _,
+            with_omit: _,
+            omits_from: _,
+            drop_nulls,
+            drop_empty,
+            closed: _,
+            judges: _,
+            refuses: _,
+            duplicates,
+        } = rules;
         if !matches!(self.roles.last(), Some(ContainerRole::Items)) {
             return None;
         }
@@ -57,7 +80,7 @@ impl ItemsState {
                 {
                     return None;
                 }
-                let drop = KindSet::new(rules.drop_nulls, rules.drop_empty);
+                let drop = KindSet::new(*drop_nulls, *drop_empty);
                 (
                     Policy { names: Some((names, &[])), drop, keys: &select.keys, ..Policy::SKIP },
                     left,
@@ -80,7 +103,7 @@ impl ItemsState {
         let is_tested = match &mut self.tester {
             None => false,
             Some(tester) if tests_members => {
-                let tests = rules.member_tests.as_ref()?;
+                let tests = member_tests.as_ref()?;
                 tester.members.begin(self.writer.mark()?);
                 policy.names = Some((&tests.names, &[]));
                 left += tests.only_tested;
@@ -99,7 +122,7 @@ impl ItemsState {
             *serial += 1;
             *item_left = left;
             policy.names = policy.names.map(|(names, _)| (names, actions.as_slice()));
-            let then_skips = rules.duplicates == DuplicateKeys::First;
+            let then_skips = *duplicates == DuplicateKeys::First;
             policy.once = Some(Once { met, serial: *serial, left: item_left, then_skips });
         } else {
             policy.omitted = Some(&mut counts.omitted);
