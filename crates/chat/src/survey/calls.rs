@@ -1,7 +1,8 @@
 //! Maps results to calls and tools: tools by number, and the calls that have no result yet.
 //!
 //! A call names the results after it. Ids may be reused (some servers number the calls of each response from 0); the last call
-//! counts. A call is forgotten when its result was read, unless its tool is protected: then every result is kept.
+//! counts. A call is forgotten when its result was read, unless its tool is protected: then every result is kept. Calls in the
+//! `content` that is the result of a tool name nothing, because pruning removes them.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher, RandomState};

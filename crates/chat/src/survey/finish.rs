@@ -9,8 +9,8 @@ use super::super::text::ValueFacts;
 use super::Survey;
 use super::calls::{Calls, UNKNOWN};
 use super::message::{
-    BlockKind, Call, Compacted, Id, Item, Message, MessageRole, Origin, PendingResult, Place,
-    Stamp, Values,
+    BlockKind, Call, Compacted, Id, Item, Message, MessageRole, Origin, PendingCall, PendingResult,
+    Place, Stamp, Values,
 };
 use super::shape::{Frame, Member};
 use super::value::{PruneVerdict, Value, ValueKind};
@@ -169,9 +169,13 @@ impl Survey {
                 self.part.state.close(frame == Frame::StateTime, at);
                 Ok(())
             }
-            Frame::ToolCall | Frame::FunctionCall | Frame::ToolUse => {
+            Frame::ToolCall | Frame::FunctionCall => {
                 let call = std::mem::take(&mut self.call);
                 self.end_call(call)
+            }
+            Frame::ToolUse => {
+                let call = std::mem::take(&mut self.call);
+                self.end_block_call(call)
             }
             // The nested results are the results.
             Frame::Content if self.content.has_results => Ok(()),
@@ -201,11 +205,10 @@ impl Survey {
             }
             Frame::FunctionResponse => {
                 let Call { id, tool, values } = std::mem::take(&mut self.call);
-                // The name in the result counts, but the call has its result.
-                let called = self.answered(id.as_ref(), None)?;
-                let tool = tool.filter(|tool| *tool != UNKNOWN).unwrap_or(called);
                 self.message.results_inside = true;
-                self.found(values, Origin { tool, id, ..Origin::default() })
+                let tool = tool.unwrap_or(UNKNOWN);
+                let origin = Origin { tool, id, ..Origin::default() };
+                self.found_of_call(values, origin, false)
             }
             Frame::ToolResult => {
                 let values = std::mem::take(&mut self.block.call.values);
@@ -247,27 +250,34 @@ impl Survey {
     fn end_block(&mut self) -> Result<(), Raise> {
         let block = std::mem::take(&mut self.block);
         match block.kind {
-            Some(BlockKind::ToolUse) => self.end_call(block.call),
+            Some(BlockKind::ToolUse) => self.end_block_call(block.call),
             Some(BlockKind::ToolResult) => {
                 let mut values = block.call.values;
                 values.retain(|value| value.member == Member::Content);
                 self.end_block_result(block.call_id, values)
             }
             Some(BlockKind::SdkCall) => {
-                self.end_call(Call { id: block.sdk_id, tool: block.sdk_tool, ..Call::default() })
+                let call = Call { id: block.sdk_id, tool: block.sdk_tool, ..Call::default() };
+                self.end_block_call(call)
             }
             Some(BlockKind::SdkResult) => {
                 self.message.results_inside = true;
                 self.content.has_results = true;
-                // The result names its tool, but the call has its result, too.
-                let called = self.answered(block.sdk_id.as_ref(), None)?;
-                let tool = block.sdk_tool.filter(|tool| *tool != UNKNOWN).unwrap_or(called);
+                let tool = block.sdk_tool.unwrap_or(UNKNOWN);
                 let origin = Origin { tool, id: block.sdk_id, ..Origin::default() };
-                // The role of the message is certain only at its end.
-                self.keep(PendingResult { values: block.call.values, origin, of_tool: true })
+                self.found_of_call(block.call.values, origin, true)
             }
             None => Ok(()),
         }
+    }
+
+    /// Completes a call in the `content` of a message.
+    fn end_block_call(&mut self, call: Call) -> Result<(), Raise> {
+        if let Call { id: Some(id), tool: Some(tool), .. } = call {
+            self.wait(size_of::<PendingCall>() as u64)?;
+            self.message.calls.push(PendingCall { id: id.hash, tool });
+        }
+        Ok(())
     }
 
     /// Completes a block that is the result of a call.
@@ -275,8 +285,7 @@ impl Survey {
         self.message.block_results += 1;
         self.message.results_inside = true;
         self.content.has_results = true;
-        let tool = self.answered(id.as_ref(), None)?;
-        self.found(values, Origin { tool, id, ..Origin::default() })
+        self.found_of_call(values, Origin { id, ..Origin::default() }, false)
     }
 
     fn end_part(&mut self) -> Result<(), Raise> {
@@ -312,6 +321,25 @@ impl Survey {
         self.found(part.values, origin)
     }
 
+    /// Completes the result of a call, inside a message. The role of the message is certain only at its end, so the result is
+    /// held if it matters.
+    fn found_of_call(
+        &mut self,
+        values: Values,
+        mut origin: Origin,
+        of_tool: bool,
+    ) -> Result<(), Raise> {
+        let calls = self.message.calls.len();
+        let after = (calls > 0).then_some(calls);
+        if after.is_none() {
+            self.look_up(&mut origin)?;
+        }
+        if of_tool || after.is_some() {
+            return self.keep(PendingResult { values, origin, of_tool, after });
+        }
+        self.found(values, origin)
+    }
+
     /// Completes a result inside a message. Findings are in document order, so the result is held if a possible result precedes
     /// it.
     fn found(&mut self, values: Values, origin: Origin) -> Result<(), Raise> {
@@ -319,7 +347,16 @@ impl Survey {
         if content.is_empty() && output.is_empty() && waiting.is_empty() {
             return self.result(&values, origin);
         }
-        self.keep(PendingResult { values, origin, of_tool: false })
+        self.keep(PendingResult { values, origin, of_tool: false, after: None })
+    }
+
+    /// Looks up the call of a result. If the result names its tool, that counts, but the call has its result.
+    fn look_up(&mut self, origin: &mut Origin) -> Result<(), Raise> {
+        let called = self.answered(origin.id.as_ref(), None)?;
+        if origin.tool == UNKNOWN {
+            origin.tool = called;
+        }
+        Ok(())
     }
 
     fn keep(&mut self, result: PendingResult) -> Result<(), Raise> {
@@ -331,7 +368,7 @@ impl Survey {
     }
 
     fn end_message(&mut self, end: u64) -> Result<(), Raise> {
-        let message = std::mem::take(&mut self.message);
+        let mut message = std::mem::take(&mut self.message);
         let limits = self.program.compiled().limits.clone();
         let role = message.any_role();
         if message.is_turn(role) {
@@ -344,6 +381,7 @@ impl Survey {
         }
         let is_tool = matches!(role, Some(MessageRole::Tool | MessageRole::Function));
         let (from, name) = (message.from, message.name_of_role(role));
+        self.end_calls(&mut message, is_tool)?;
         if message.results_inside {
             self.end_results(message, is_tool)?;
         } else {
@@ -353,6 +391,30 @@ impl Survey {
             sizes.message(name, from, end + 1 - from);
         }
         self.waiting.release(std::mem::take(&mut self.waits));
+        Ok(())
+    }
+
+    /// Completes the calls in the `content` of a message, and looks up those of its results. If the `content` is a result, calls in
+    /// it are not calls: they name no other result, and go together with it.
+    fn end_calls(&mut self, message: &mut Message, is_tool: bool) -> Result<(), Raise> {
+        let mut calls = std::mem::take(&mut message.calls);
+        if is_tool && message.item.is_none() {
+            calls.clear();
+        }
+        let program = self.program.clone();
+        let limits = &program.compiled().limits;
+        let mut done = 0;
+        for result in &mut message.waiting {
+            let Some(after) = result.after else { continue };
+            for call in calls.get(done..after).unwrap_or_default() {
+                self.calls.call(call.id, call.tool, limits)?;
+            }
+            done = after;
+            self.look_up(&mut result.origin)?;
+        }
+        for call in calls.get(done..).unwrap_or_default() {
+            self.calls.call(call.id, call.tool, limits)?;
+        }
         Ok(())
     }
 
@@ -410,12 +472,17 @@ impl Survey {
             };
             for value in own {
                 let origin = Origin { tool, id: id.clone(), compacted, ..Origin::default() };
-                waiting.push(PendingResult { values: vec![value], origin, of_tool: false });
+                waiting.push(PendingResult {
+                    values: vec![value],
+                    origin,
+                    of_tool: false,
+                    after: None,
+                });
             }
             let from = |result: &PendingResult| result.values.first().map_or(0, |value| value.from);
             waiting.sort_by_key(from);
         }
-        for PendingResult { values, origin, of_tool } in waiting {
+        for PendingResult { values, origin, of_tool, .. } in waiting {
             if is_tool || !of_tool {
                 self.result(&values, origin)?;
             }

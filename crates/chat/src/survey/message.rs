@@ -47,6 +47,15 @@ pub(super) struct Message {
     pub(super) results_inside: bool,
     /// Results held until the end of the message, in document order.
     pub(super) waiting: Vec<PendingResult>,
+    /// Calls in its `content`, which are part of the result if the message is one. That is certain only at its end.
+    pub(super) calls: Vec<PendingCall>,
+}
+
+/// A call by the hashes of its id, and its tool.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PendingCall {
+    pub(super) id: (u64, u64),
+    pub(super) tool: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,6 +184,8 @@ pub(super) struct PendingResult {
     /// It counts only in a message of a tool. In an assistant's, the AI SDK has results of provider-executed tools,
     /// which it reads.
     pub(super) of_tool: bool,
+    /// It is the result of a call that has not been looked up: the number of the message's calls before it.
+    pub(super) after: Option<usize>,
 }
 
 /// The call that a result belongs to.
