@@ -51,6 +51,7 @@ mod escapes;
 #[cfg(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little")))]
 mod forward;
 mod lent;
+mod list;
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 mod neon;
 mod scalar;
@@ -69,6 +70,7 @@ use derive::{MaskState, derive};
 pub use diff::compare;
 use escapes::{EscapeClasses, EscapeState};
 pub use lent::with_window;
+use list::{flatten, list_tokens};
 pub use scanner::{Isa, Scanner};
 use utf8::Utf8State;
 pub use words::{WORD_BLOCKS, WordMasks, WordMasksReader};
@@ -558,37 +560,5 @@ fn classify_blocks<K: Kernel>(kernel: K, row: &Row, masks: &mut RowMasks<'_>) {
         *bracket = classes.bracket;
         *separator = classes.separator;
         *white = classes.white;
-    }
-}
-
-/// Lists the positions of the tokens, for a window whose tokens are walked.
-#[inline(always)]
-fn list_tokens<K: Kernel>(kernel: K, window: &mut Window) {
-    let len = window.len;
-    let mut tokens = 0;
-    let masks = window.token.iter().zip(&mut window.before).take(len.div_ceil(BLOCK));
-    for (index, (token, before)) in masks.enumerate() {
-        *before = tokens as u16;
-        let positions = window.positions.get_mut(tokens..).and_then(<[u16]>::first_chunk_mut);
-        if let Some(positions) = positions {
-            kernel.flatten(*token, (index * BLOCK) as u16, positions);
-            tokens += token.count_ones() as usize;
-        }
-    }
-    window.tokens = tokens;
-}
-
-/// Writes eight positions at a time, even if fewer are needed: the number of tokens in a block is not predictable, the
-/// number of groups of eight is.
-#[inline(always)]
-fn flatten(mut mask: u64, base: u16, positions: &mut [u16; BLOCK]) {
-    for eight in positions.as_chunks_mut::<8>().0 {
-        for position in eight {
-            *position = base.wrapping_add(mask.trailing_zeros() as u16);
-            mask &= mask.wrapping_sub(1);
-        }
-        if mask == 0 {
-            break;
-        }
     }
 }
