@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::{Path, PathToken};
 use crate::regex_budget::RegexBudget;
@@ -194,6 +194,16 @@ impl Trie {
 }
 
 impl TrieNode {
+    /// Whether a child has a name that is not an index.
+    fn has_names(&self) -> bool {
+        self.children.len() > self.indices.len() + usize::from(self.any.is_some())
+    }
+
+    /// Whether all children have such names.
+    fn has_only_names(&self) -> bool {
+        self.has_names() && self.indices.is_empty() && self.any.is_none()
+    }
+
     fn seal(&mut self) {
         let mut names = Vec::new();
         for (token, child) in &self.children {
@@ -282,7 +292,21 @@ impl Cursor {
     }
 
     /// Returns the cursor for the element at `index`.
+    #[inline]
     pub fn element(&self, trie: &Trie, index: u64) -> Self {
+        // The usual path: only names continue here.
+        if let [CursorPlace { node: id, names_only }] = *self.places.as_slice()
+            && let Some(node) = trie.node(id)
+            && (names_only || node.has_only_names())
+        {
+            count(WorkKind::Names, 1);
+            let place = CursorPlace { node: id, names_only: true };
+            return Self { places: smallvec![place], end: None };
+        }
+        self.element_of_each(trie, index)
+    }
+
+    fn element_of_each(&self, trie: &Trie, index: u64) -> Self {
         let mut next = Self::default();
         for place in &self.places {
             count(WorkKind::Names, 1);
@@ -295,7 +319,7 @@ impl Cursor {
                     next.enter(trie, child);
                 }
             }
-            if node.children.len() > node.indices.len() + usize::from(node.any.is_some()) {
+            if node.has_names() {
                 next.add(CursorPlace { node: place.node, names_only: true });
             }
         }

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use tamis_json::error::Raise;
-use tamis_json::path::trie::Cursor;
+use tamis_json::path::trie::{Cursor, NameTable, Trie};
 use tamis_json::policy::{Output, Policy};
 use tamis_json::sink::Sink;
 use tamis_json::writer::JsonWriter;
@@ -72,6 +72,21 @@ impl StageState for RetainStage {
 
     fn flush(&mut self, sink: &mut dyn Sink) {
         self.writer.flush(sink);
+    }
+}
+
+/// Returns the policy for an object that is opened for members with these names.
+#[inline]
+fn named<'a>(
+    names: &'a NameTable,
+    trie: &'a Trie,
+    writer: &'a mut JsonWriter,
+    sink: &'a mut dyn Sink,
+) -> Policy<'a> {
+    Policy {
+        names: Some((names, trie.actions())),
+        output: Some(Output { writer, sink }),
+        ..Policy::SKIP
     }
 }
 
@@ -129,15 +144,31 @@ impl Handler for StageHandler<'_, RetainStage> {
             return Policy::ASK;
         };
         match top.cursor.names(trie) {
-            Some(names) => Policy {
-                names: Some((names, trie.actions())),
-                output: Some(Output { writer, sink: *sink }),
-                ..Policy::SKIP
-            },
+            Some(names) => named(names, trie, writer, *sink),
             // No pointer has an element of this array.
             None if top.cursor.is_dead() => Policy::SKIP,
             None => Policy::ASK,
         }
+    }
+
+    /// Opens an element of which only members with the names of pointers are kept.
+    #[inline]
+    fn enter_object(&mut self, index: u64) -> Option<Policy<'_>> {
+        let Self { stage, sink } = self;
+        let RetainStage { scope, open, writer } = &mut **stage;
+        let trie = scope.retain().filter(|_| scope.is_inside())?;
+        let cursor = open.last()?.cursor.element(trie, index);
+        let names = cursor.names(trie).filter(|_| !cursor.is_hit())?;
+        writer.open_deferred(None, b'{');
+        open.push(RetainedContainer { cursor, object: true });
+        Some(named(names, trie, writer, *sink))
+    }
+
+    #[inline]
+    fn leave_object(&mut self) {
+        let RetainStage { open, writer, .. } = &mut *self.stage;
+        open.pop();
+        writer.close(self.sink, b'}');
     }
 
     fn close(&mut self, _: u64) -> Result<(), Raise> {
