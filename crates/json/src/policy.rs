@@ -71,8 +71,11 @@ pub struct Policy<'a> {
     pub passed: Option<&'a mut u64>,
     /// Members with a scalar of these kinds are dropped instead of written.
     pub drop: KindSet,
+    /// After the last name of [`once`](Self::once) the rest of the object is dropped, as by [`Action::SkipRest`]. Otherwise
+    /// the machine asks for the policy again.
+    pub then_skips: bool,
     /// The longest scalar, in bytes as it is spelled, that is kept without asking.
-    pub longest: usize,
+    pub longest: u32,
     /// Present if each name counts once, and the machine must ask about a duplicate.
     pub once: Option<Once<'a>>,
     /// The keys of [`Action::Rename`], as JSON.
@@ -86,6 +89,9 @@ pub struct Policy<'a> {
     /// Receives what is kept. Without it nothing is kept, and the machine asks instead.
     pub output: Option<Output<'a>>,
 }
+
+/// A policy is moved for each object, and a copy of more bytes would be a call.
+const _: () = assert!(size_of::<Option<Policy<'_>>>() <= 128, "policies are small");
 
 /// Tests of the values of members.
 pub trait MemberTest {
@@ -107,7 +113,8 @@ impl Policy<'_> {
             asks_containers: false,
             passed: None,
             drop: KindSet::EMPTY,
-            longest: usize::MAX,
+            then_skips: false,
+            longest: u32::MAX,
             once: None,
             keys: &[],
             omitted: None,
@@ -118,12 +125,6 @@ impl Policy<'_> {
 }
 
 impl<'a> Policy<'a> {
-    /// Whether the rest of the object is dropped once every name was met.
-    #[inline]
-    pub(crate) fn then_skips(&self) -> bool {
-        self.once.as_ref().is_some_and(|once| once.then_skips)
-    }
-
     /// Asks about members with these names, and treats all others like this.
     pub fn ask_named(names: &'a NameTable, others: Action) -> Self {
         Self { names: Some((names, &[])), ..Self::all(others) }
@@ -172,13 +173,11 @@ impl Policy<'_> {
             _ => return MemberResult::Ask,
         };
         let mut result = MemberResult::Finished;
-        if let Some(Once { met, serial, left, .. }) = &mut self.once {
-            match met.get_mut(entry as usize) {
-                Some(met) if *met != *serial => *met = *serial,
-                _ => return MemberResult::Ask,
+        if let Some(Once { met, wanted }) = &mut self.once {
+            if !met.get_mut(entry as usize).is_some_and(|met| wanted.meet(met)) {
+                return MemberResult::Ask;
             }
-            **left = left.saturating_sub(1);
-            if **left == 0 {
+            if wanted.left == 0 {
                 result = MemberResult::FinishedLast;
             }
         }
@@ -209,13 +208,31 @@ impl Policy<'_> {
 /// The named members of a container that were seen.
 pub struct Once<'a> {
     /// By entry of the table: the serial number of the container in which the name was seen last.
-    pub met: &'a mut [u64],
-    /// The serial number of this container.
+    pub met: &'a mut Vec<u64>,
+    /// The names that are missing in this container.
+    pub wanted: &'a mut WantedNames,
+}
+
+/// The names of one container that were not seen yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WantedNames {
+    /// The serial number of the container.
     pub serial: u64,
-    /// How many names were not seen yet. At 0 the machine asks for the policy again, unless it drops the rest.
-    pub left: &'a mut u32,
-    /// After the last name the rest of the object is dropped, as by [`Action::SkipRest`].
-    pub then_skips: bool,
+    /// How many there are.
+    pub left: u32,
+}
+
+impl WantedNames {
+    /// Records a name, of which `met` is the container in which it was seen last. Returns `false` for a duplicate.
+    #[inline]
+    pub fn meet(&mut self, met: &mut u64) -> bool {
+        let is_first = *met != self.serial;
+        if is_first {
+            *met = self.serial;
+            self.left = self.left.saturating_sub(1);
+        }
+        is_first
+    }
 }
 
 /// Where kept members and elements are written.

@@ -174,7 +174,7 @@ impl JsonWriter {
     pub fn open(&mut self, sink: &mut dyn Sink, bracket: u8) {
         self.commit(sink);
         self.separate(sink);
-        self.put(sink, &[bracket]);
+        self.punctuate(bracket);
         self.comma = false;
     }
 
@@ -194,7 +194,9 @@ impl JsonWriter {
             self.deferred.push(b',');
         }
         self.after_key = false;
-        self.deferred.append(&mut self.lead);
+        if !self.lead.is_empty() {
+            self.deferred.append(&mut self.lead);
+        }
         if let Some(key) = key {
             for part in key {
                 count(WorkKind::Hold, words(part.len()));
@@ -218,7 +220,8 @@ impl JsonWriter {
             return false;
         }
         self.put_lead(sink);
-        self.put(sink, &[bracket]);
+        self.punctuate(bracket);
+        self.pass_on(sink);
         self.comma = true;
         true
     }
@@ -255,20 +258,31 @@ impl JsonWriter {
             self.after_key = false;
         } else {
             if self.comma {
-                self.put(sink, b",");
+                self.punctuate(b',');
             }
             self.put_lead(sink);
         }
     }
 
+    /// Gathers one byte. What is gathered is passed on with the next bytes.
+    #[inline]
+    fn punctuate(&mut self, byte: u8) {
+        self.out.push(byte);
+    }
+
     #[inline]
     fn put_lead(&mut self, sink: &mut dyn Sink) {
         if !self.lead.is_empty() {
-            let lead = std::mem::take(&mut self.lead);
-            self.put(sink, &lead);
-            self.lead = lead;
-            self.lead.clear();
+            self.write_lead(sink);
         }
+    }
+
+    #[inline(never)]
+    fn write_lead(&mut self, sink: &mut dyn Sink) {
+        let lead = std::mem::take(&mut self.lead);
+        self.put(sink, &lead);
+        self.lead = lead;
+        self.lead.clear();
     }
 
     #[inline]

@@ -431,7 +431,7 @@ impl Machine {
             _ => None,
         };
         let (token, end) = match end {
-            LoopEnd::NamesDone if policy.then_skips() => self.rest(scan, tokens, token),
+            LoopEnd::NamesDone if policy.then_skips => self.rest(scan, tokens, token),
             _ => (token, end),
         };
         MembersEnd { token, end, entry }

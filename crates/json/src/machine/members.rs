@@ -306,7 +306,7 @@ fn each_member<const CHECK: bool, const KEEP: bool, const NAMED: bool>(
     // Keys of dropped containers are neither compared nor held, so they have no limit.
     let strict = NAMED && scan.has_special_keys();
     let drop = if KEEP { policy.drop } else { KindSet::EMPTY };
-    let longest = policy.longest;
+    let longest = policy.longest as usize;
     // The first token of the kept members that are not written yet.
     let mut kept = next;
     let named = names.and_then(|(table, _)| table.key_set());
@@ -438,7 +438,7 @@ pub(super) fn elements(
     policy: &mut Policy<'_>,
 ) -> (usize, LoopEnd) {
     let (text, begin) = (scan.text, next);
-    let longest = if policy.others == Action::Keep { policy.longest } else { usize::MAX };
+    let longest = if policy.others == Action::Keep { policy.longest as usize } else { usize::MAX };
     let end = loop {
         let Some([value, end]) = tokens.get(next..).and_then(<[u16]>::first_chunk) else {
             break LoopEnd::NotPlain;

@@ -11,7 +11,7 @@
 //! enter and leave by events.
 
 use tamis_json::error::Raise;
-use tamis_json::policy::{Action, KindSet, MemberTest, Once, Output, Policy};
+use tamis_json::policy::{Action, KindSet, MemberTest, Once, Output, Policy, WantedNames};
 use tamis_json::sink::Sink;
 use tamis_json::writer::WriterMark;
 use tamis_json::{Interest, ValueKind, ValueSlot};
@@ -71,20 +71,20 @@ impl ItemsState {
             return None;
         }
         let select = self.selection(rules);
-        let (mut policy, mut left) = match select {
+        let mut policy = Policy::SKIP;
+        let mut left = 0;
+        match select {
             Some(select) => {
                 let item = select.node(0);
                 let names = select.trie.names(0)?;
-                let left = item.members - item.passing_members;
+                left = item.members - item.passing_members;
                 if left == 0 || item.shared || self.seen.as_ref().is_some_and(|seen| seen.wants(0))
                 {
                     return None;
                 }
-                let drop = KindSet::new(*drop_nulls, *drop_empty);
-                (
-                    Policy { names: Some((names, &[])), drop, keys: &select.keys, ..Policy::SKIP },
-                    left,
-                )
+                policy.names = Some((names, &[]));
+                policy.drop = KindSet::new(*drop_nulls, *drop_empty);
+                policy.keys = &select.keys;
             }
             None => {
                 // After a miss nothing is selected, so the tests have no names to join.
@@ -92,14 +92,13 @@ impl ItemsState {
                     return None;
                 }
                 let removed = rules.removed(self.has_missed()).start();
-                let policy = emit_policy(rules, &removed, true, self.has_missed());
+                policy = emit_policy(rules, &removed, true, self.has_missed());
                 let is_copied = !self.is_changed_below(rules, ValueKind::Object, &removed);
                 if is_copied || policy.others != Action::Keep {
                     return None;
                 }
-                (policy, 0)
             }
-        };
+        }
         let is_tested = match &mut self.tester {
             None => false,
             Some(tester) if tests_members => {
@@ -115,15 +114,15 @@ impl ItemsState {
             },
         };
         self.writer.open(sink, b'{');
-        let Self { serial, item_left, met, actions, writer, tester, counts, .. } = self;
+        let Self { serial, item_wanted, met, actions, writer, tester, counts, .. } = self;
         let tester = tester.as_mut().filter(|_| is_tested);
         policy.test = tester.map(|tester| &mut tester.members as &mut dyn MemberTest);
         if select.is_some() {
             *serial += 1;
-            *item_left = left;
+            *item_wanted = WantedNames { serial: *serial, left };
             policy.names = policy.names.map(|(names, _)| (names, actions.as_slice()));
-            let then_skips = *duplicates == DuplicateKeys::First;
-            policy.once = Some(Once { met, serial: *serial, left: item_left, then_skips });
+            policy.once = Some(Once { met, wanted: item_wanted });
+            policy.then_skips = *duplicates == DuplicateKeys::First;
         } else {
             policy.omitted = Some(&mut counts.omitted);
         }
@@ -187,9 +186,9 @@ impl ItemsState {
             self.writer.release(sink);
         }
         self.keeps_item();
-        let (serial, left) = (self.serial, self.item_left);
+        let wanted = self.item_wanted;
         let role = match self.selection(rules) {
-            Some(_) => ContainerRole::Select { node: 0, serial, left, item: true, names: false },
+            Some(_) => ContainerRole::Select { node: 0, wanted, item: true, names: false },
             None => {
                 let cursor = rules.removed(self.has_missed()).start();
                 ContainerRole::Emit { cursor, object: true, item: false, wrapped: false }

@@ -71,7 +71,7 @@ use tamis_json::error::{ErrorKind, Raise};
 use tamis_json::limits::Limits;
 use tamis_json::path::Path;
 use tamis_json::path::trie::{Cursor, NodeId};
-use tamis_json::policy::Action;
+use tamis_json::policy::{Action, WantedNames};
 use tamis_json::scan::Scanner;
 use tamis_json::sink::Sink;
 use tamis_json::writer::JsonWriter;
@@ -97,16 +97,16 @@ enum ContainerRole {
     OnPath { step: usize, members: u64, met: bool, object: bool },
     /// The payload, an array.
     Items,
-    /// Inside an item, at a node of the select trie. `serial`: its number in [`ItemsState::met`]. `left`: children
-    /// that were not seen yet. `item`: it is the item itself. `names`: its members' names are kept for suggestions.
-    Select { node: NodeId, serial: u64, left: u32, item: bool, names: bool },
+    /// Inside an item, at a node of the select trie. `wanted`: children that were not seen yet, by [`ItemsState::met`].
+    /// `item`: it is the item itself. `names`: its members' names are kept for suggestions.
+    Select { node: NodeId, wanted: WantedNames, item: bool, names: bool },
     /// Inside a value on a wildcard's path. Children are compared with token number `token` of the source. `met`: a
     /// child of that name was seen. `outer`: the container of the first wildcard, whose end closes the output array.
     /// `each`: an array where an object was expected, so the token applies to each element.
     Gather { source: u32, token: usize, met: bool, outer: bool, each: bool },
     /// Inside an object that a projection keeps in part, at a node of the trie of projections and at `cursor` of the
     /// exclude trie. The rest is as for `Select`.
-    Project { node: NodeId, serial: u64, left: u32, names: bool, cursor: Cursor, wrapped: bool },
+    Project { node: NodeId, wanted: WantedNames, names: bool, cursor: Cursor, wrapped: bool },
     /// Inside a container of a field with `[]`, of which `level` have begun. `index`: the elements written. `outer`:
     /// the container of the first level, whose end closes the output array.
     ProjectLevel { node: NodeId, level: usize, index: u64, cursor: Cursor, outer: bool },
@@ -173,7 +173,7 @@ struct ItemsState {
     /// The number of containers entered, over all documents.
     serial: u64,
     /// The names that were not seen yet of an item that the machine handles without events.
-    item_left: u32,
+    item_wanted: WantedNames,
     /// The value that is being held. While it is there, the bytes of the machine are not written.
     capture: Option<CapturedValue>,
     /// Bytes of the held values that are being read again.
@@ -245,7 +245,7 @@ impl ItemsStage {
             single: false,
             fields: FieldMarks::new(fields),
             serial: 0,
-            item_left: 0,
+            item_wanted: WantedNames::default(),
             capture: None,
             captured: 0,
             replaying: None,
@@ -370,7 +370,7 @@ impl ItemsState {
             // These two belong together.
             met: _,
             serial: _,
-            item_left: _,
+            item_wanted: _,
             capture,
             captured,
             replaying,

@@ -18,7 +18,7 @@
 
 use tamis_json::path::PathToken;
 use tamis_json::path::trie::Cursor;
-use tamis_json::policy::{Action, KindSet, Once, Output, Policy};
+use tamis_json::policy::{Action, KindSet, Once, Output, Policy, WantedNames};
 use tamis_json::sink::Sink;
 
 use super::{ContainerRole, ItemsState, PayloadTarget};
@@ -87,26 +87,28 @@ impl ItemsState {
         let then_skips = *duplicates == DuplicateKeys::First;
         match roles.last_mut() {
             Some(
-                ContainerRole::Select { left: 0, .. } | ContainerRole::Project { left: 0, .. },
+                ContainerRole::Select { wanted: WantedNames { left: 0, .. }, .. }
+                | ContainerRole::Project { wanted: WantedNames { left: 0, .. }, .. },
             ) if then_skips => {
                 // Everything that could be selected was found.
                 Policy::all(Action::SkipRest)
             }
             // Names that are kept for suggestions come through `value`. The actions of nodes without a hit are `Ask`, so that
             // `value` sees the first hit of each source.
-            Some(ContainerRole::Select { node, serial, left, names: false, .. }) => {
+            Some(ContainerRole::Select { node, wanted, names: false, .. }) => {
                 let Some(select) = select else { return Policy::ASK };
                 let Some(names) = select.trie.names(*node) else { return Policy::ASK };
                 Policy {
                     names: Some((names, actions)),
                     drop: KindSet::new(*drop_nulls, *drop_empty),
-                    once: Some(Once { met, serial: *serial, left, then_skips }),
+                    once: Some(Once { met, wanted }),
+                    then_skips,
                     keys: &select.keys,
                     output,
                     ..Policy::SKIP
                 }
             }
-            Some(ContainerRole::Project { node, serial, left, names: false, cursor, .. })
+            Some(ContainerRole::Project { node, wanted, names: false, cursor, .. })
                 if cursor.is_dead() && !cursor.is_hit() =>
             {
                 let projections = select.as_ref().map(|select| &select.projections);
@@ -115,7 +117,8 @@ impl ItemsState {
                 Policy {
                     names: Some((names, &fields.actions)),
                     drop: KindSet::new(*drop_nulls, *drop_empty),
-                    once: Some(Once { met: &mut fields.met, serial: *serial, left, then_skips }),
+                    once: Some(Once { met: &mut fields.met, wanted }),
+                    then_skips,
                     keys: &projections.keys,
                     output,
                     ..Policy::SKIP

@@ -32,6 +32,7 @@
 
 use tamis_json::error::Raise;
 use tamis_json::path::trie::{Cursor, NodeId};
+use tamis_json::policy::WantedNames;
 use tamis_json::{Interest, ValueKind, ValueSlot};
 
 use super::label::Label;
@@ -63,8 +64,7 @@ impl ItemsState {
                 let names = names.is_some_and(|seen| SeenNames::begin(seen, select.names_of(node)));
                 self.roles.push(ContainerRole::Project {
                     node,
-                    serial: self.serial,
-                    left: at.members,
+                    wanted: WantedNames { serial: self.serial, left: at.members },
                     names,
                     cursor: cursor.clone(),
                     wrapped: false,
@@ -92,12 +92,12 @@ impl ItemsState {
         kind: ValueKind,
     ) -> Result<Interest, Raise> {
         let rules = cx.rules;
-        let (Some(ContainerRole::Project { node, serial, left, names, cursor, .. }), Some(select)) =
+        let (Some(ContainerRole::Project { node, wanted, names, cursor, .. }), Some(select)) =
             (self.roles.last_mut(), &rules.select)
         else {
             return Ok(Interest::Skip);
         };
-        if *left == 0 && rules.duplicates == DuplicateKeys::First {
+        if wanted.left == 0 && rules.duplicates == DuplicateKeys::First {
             return Ok(Interest::SkipRest);
         }
         let ValueSlot::Member(key) = slot else { return Ok(Interest::Skip) };
@@ -118,12 +118,9 @@ impl ItemsState {
         else {
             return Ok(Interest::Skip);
         };
-        if *met == *serial {
+        if !wanted.meet(met) {
             return self.duplicate(cx);
         }
-        // The loops of the machine mark a name in the same way (`Once`).
-        *met = *serial;
-        *left = left.saturating_sub(1);
         let below = match (cursor.is_hit(), cursor.is_dead()) {
             (true, _) => cursor.clone(),
             (false, true) => Cursor::default(),

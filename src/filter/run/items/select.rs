@@ -35,6 +35,7 @@
 use tamis_json::error::{LimitName, Raise};
 use tamis_json::path::PathToken;
 use tamis_json::path::trie::NodeId;
+use tamis_json::policy::WantedNames;
 use tamis_json::{Interest, ValueKind, ValueSlot};
 
 use super::captured::{CapturedValue, ReplayTask};
@@ -72,7 +73,8 @@ impl ItemsState {
         if let Some(seen) = self.seen.as_mut().filter(|_| !object && !item) {
             SeenNames::array(seen, node);
         }
-        self.roles.push(ContainerRole::Select { node, serial: self.serial, left, item, names });
+        let wanted = WantedNames { serial: self.serial, left };
+        self.roles.push(ContainerRole::Select { node, wanted, item, names });
     }
 
     /// Handles a member or element of a container in an item. Looks the child up in the trie, unless the machine has
@@ -88,12 +90,12 @@ impl ItemsState {
         kind: ValueKind,
     ) -> Result<Interest, Raise> {
         let rules = cx.rules;
-        let (Some(ContainerRole::Select { node, left, names, .. }), Some(selection)) =
+        let (Some(ContainerRole::Select { node, wanted, names, .. }), Some(selection)) =
             (self.roles.last_mut(), &rules.select)
         else {
             return Ok(Interest::Skip);
         };
-        if *left == 0 && rules.duplicates == DuplicateKeys::First {
+        if wanted.left == 0 && rules.duplicates == DuplicateKeys::First {
             // Everything that could be selected was found: skip the rest.
             return Ok(Interest::SkipRest);
         }
@@ -125,24 +127,20 @@ impl ItemsState {
         slot: ValueSlot<'_>,
         kind: ValueKind,
     ) -> Result<Interest, Raise> {
-        let (Some(ContainerRole::Select { serial, left, .. }), Some(selection)) =
+        let (Some(ContainerRole::Select { wanted, .. }), Some(selection)) =
             (self.roles.last_mut(), &cx.rules.select)
         else {
             return Ok(Interest::Skip);
         };
-        let serial = *serial;
         let at = selection.node(child);
         // Members of the envelope are only kept with a payload that is a single object.
         if at.passing && !self.single {
             return Ok(Interest::Skip);
         }
         let Some(met) = self.met.get_mut(child as usize) else { return Ok(Interest::Skip) };
-        if *met == serial {
+        if !wanted.meet(met) {
             return self.duplicate(cx);
         }
-        // The loops of the machine mark a name in the same way (`Once`).
-        *met = serial;
-        *left = left.saturating_sub(1);
 
         if at.shared {
             self.capture(child, false);

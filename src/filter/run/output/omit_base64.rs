@@ -225,7 +225,7 @@ impl Handler for StageHandler<'_, OmitBase64Stage> {
     fn policy(&mut self) -> Policy<'_> {
         let Self { stage, sink } = self;
         let OmitBase64Stage { over, writer, .. } = &mut **stage;
-        let longest = usize::try_from(*over).unwrap_or(usize::MAX);
+        let longest = u32::try_from(*over).unwrap_or(u32::MAX);
         let output = Some(Output { writer, sink: *sink });
         Policy { longest, output, ..Policy::all(Action::Keep) }
     }

@@ -5,7 +5,7 @@ use crate::error::Raise;
 use crate::key::RawKey;
 use crate::path::Path;
 use crate::path::trie::Trie;
-use crate::policy::{Action, KindSet, Once, Output, Policy};
+use crate::policy::{Action, KindSet, Once, Output, Policy, WantedNames};
 use crate::writer::JsonWriter;
 use crate::{Handler, Interest, ValueKind, ValueSlot};
 
@@ -38,9 +38,8 @@ pub(super) struct TableHandler {
 #[derive(Clone, Copy, Debug)]
 struct OpenContainer {
     object: bool,
-    serial: u64,
-    /// How many members may still be kept.
-    left: u32,
+    /// The members that may still be kept.
+    wanted: WantedNames,
 }
 
 impl TableHandler {
@@ -73,7 +72,7 @@ impl TableHandler {
 
     /// The innermost container is an object in which a member was kept, and no other is wanted.
     fn has_first(&self) -> bool {
-        self.open.last().is_some_and(|open| open.object && open.left == 0)
+        self.open.last().is_some_and(|open| open.object && open.wanted.left == 0)
     }
 
     fn is_in_table(&self, key: RawKey<'_>) -> bool {
@@ -88,7 +87,8 @@ impl TableHandler {
         self.writer.open(&mut self.text, if object { b'{' } else { b'[' });
         self.brackets.push_str(&format!("{}@{offset} ", if object { '{' } else { '[' }));
         self.serial += 1;
-        self.open.push(OpenContainer { object, serial: self.serial, left: 1 });
+        let wanted = WantedNames { serial: self.serial, left: 1 };
+        self.open.push(OpenContainer { object, wanted });
         Interest::Inspect
     }
 
@@ -110,7 +110,7 @@ impl TableHandler {
         if let (ValueSlot::Member(_), TableRule::SelectFirst, Some(open)) =
             (slot, self.rule, self.open.last_mut())
         {
-            open.left = 0;
+            open.wanted.left = 0;
         }
     }
 }
@@ -157,7 +157,7 @@ impl Handler for TableHandler {
             return Policy::all(Action::SkipRest);
         }
         let Self { rule, trie, open, met, writer, text, .. } = self;
-        let Some(OpenContainer { object, serial, left }) = open.last_mut() else {
+        let Some(OpenContainer { object, wanted }) = open.last_mut() else {
             return Policy::ASK;
         };
         let names = trie.names(0).filter(|_| *object).map(|names| (names, trie.actions()));
@@ -166,8 +166,8 @@ impl Handler for TableHandler {
             TableRule::Select | TableRule::SelectFirst if names.is_none() => Policy::ASK,
             TableRule::Select => Policy { names, output, ..Policy::SKIP },
             TableRule::SelectFirst => {
-                let once = Some(Once { met, serial: *serial, left, then_skips: true });
-                Policy { names, once, output, ..Policy::SKIP }
+                let once = Some(Once { met, wanted });
+                Policy { names, once, then_skips: true, output, ..Policy::SKIP }
             }
             TableRule::Exclude { nulls, empty } => {
                 let drop = if *object { KindSet::new(nulls, empty) } else { KindSet::EMPTY };
