@@ -70,7 +70,7 @@ use derive::{MaskState, derive};
 pub use diff::compare;
 use escapes::{EscapeClasses, EscapeState};
 pub use lent::with_window;
-use list::{flatten, list_tokens};
+use list::flatten;
 pub use scanner::{Isa, Scanner};
 use utf8::Utf8State;
 pub use words::{WORD_BLOCKS, WordMasks, WordMasksReader};
@@ -561,4 +561,13 @@ fn classify_blocks<K: Kernel>(kernel: K, row: &Row, masks: &mut RowMasks<'_>) {
         *separator = classes.separator;
         *white = classes.white;
     }
+}
+
+/// Lists the positions of the tokens, for a window whose tokens are walked.
+#[inline(always)]
+fn list_tokens<K: Kernel>(kernel: K, window: &mut Window) {
+    let Window { token, before, positions, len, .. } = window;
+    let used = token.get(..len.div_ceil(BLOCK)).unwrap_or_default();
+    let flatten = |token, base, positions: &mut _| kernel.flatten(token, base, positions);
+    window.tokens = list::list_tokens(used, before, positions, flatten);
 }
