@@ -280,7 +280,7 @@ impl<'a> Next<'a> {
 
     /// Returns the result of the stage before, of which `own` is its own part.
     #[inline]
-    fn settle(mut self, own: Result<(), Error>) -> Result<(), Error> {
+    fn settle(&mut self, own: Result<(), Error>) -> Result<(), Error> {
         self.check()?;
         if own.is_ok() || self.facts.stopped.is_some() {
             return Ok(());

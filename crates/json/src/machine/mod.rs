@@ -131,8 +131,9 @@ pub struct Machine {
     steps: u64,
 }
 
-/// How much of a chunk was consumed.
+/// How much of a chunk was consumed. It has the size of an error, so that a result is returned in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
 pub enum FeedResult {
     /// The whole chunk.
     All,
@@ -277,7 +278,7 @@ impl Machine {
         chunk: &[u8],
         h: &mut H,
     ) -> Result<FeedResult, Error> {
-        if !is_off(FastPath::ShortWrites) && self.continues_value(chunk, h) {
+        if !is_off(FastPath::ShortWrites) && self.continues_string(chunk, h) {
             return Ok(FeedResult::All);
         }
         with_window(|window| self.feed_windows(scanner, window, chunk, h))

@@ -326,14 +326,21 @@ impl FilterRun {
     }
 
     /// Refuses a call after the end, or after an error.
-    #[inline]
+    #[inline(always)]
     fn check_open(&self) -> Result<(), Error> {
+        match self.phase {
+            RunPhase::Failed | RunPhase::Ended => Err(self.not_open()),
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn not_open(&self) -> Error {
         let message = match self.phase {
             RunPhase::Failed => "the filter has already failed",
-            RunPhase::Ended => "the filter has ended",
-            _ => return Ok(()),
+            _ => "the filter has ended",
         };
-        Err(Error::new(ErrorKind::Failed, message))
+        Error::new(ErrorKind::Failed, message)
     }
 
     /// Keeps an error for the report, and returns it as the caller may see it.
