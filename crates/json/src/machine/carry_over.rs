@@ -24,20 +24,28 @@ use crate::error::{LimitName, Raise};
 use crate::path::trie::NodeId;
 use crate::test_work::{WorkKind, count, words};
 
-/// The length of the longest chunk that [`Machine::continues_value`] examines byte by byte.
+/// The length of the longest chunk that [`Machine::continues_string`] examines byte by byte.
 const SHORT: usize = 64;
 
 impl Machine {
-    /// Handles a short chunk that lies inside a string value. Returns `false` and does nothing if the chunk may be of any
-    /// other kind. A caller that writes a few bytes at a time needs neither masks nor tokens for most of them.
+    /// Handles a short chunk that lies inside a string. Returns `false` and does nothing if the chunk may be of any other
+    /// kind. A caller that writes a few bytes at a time needs neither masks nor tokens for most of them.
     ///
     /// The chunk has only printable ASCII without quotes and backslashes, so neither the scanner's carry nor any error
     /// can change.
     #[inline]
-    pub(super) fn continues_value<H: Handler + ?Sized>(&mut self, chunk: &[u8], h: &mut H) -> bool {
-        // The string is a value if a comma, a bracket or nothing may follow it. A key is compared or held.
+    pub(super) fn continues_string<H: Handler + ?Sized>(
+        &mut self,
+        chunk: &[u8],
+        h: &mut H,
+    ) -> bool {
+        // A comma, a bracket or nothing may follow a value. A key is compared or held.
         let value = matches!(self.expect, Expect::After | Expect::End);
-        if chunk.len() > SHORT || !value || !self.carry.continues_string(chunk) {
+        let key = self.expect == Expect::Colon && self.member.split;
+        if chunk.len() > SHORT || !(value || key) || !self.carry.continues_string(chunk) {
+            return false;
+        }
+        if key && !self.continues_key(chunk) {
             return false;
         }
         // `copying` is the end of the previous chunk; the next call of `feed` sets it to 0.
@@ -46,6 +54,22 @@ impl Machine {
         }
         self.offset += chunk.len() as u64;
         self.steps += 1;
+        true
+    }
+
+    /// Adds a chunk to a key that began in an earlier one. Returns `false` and does nothing if the key becomes too long.
+    #[inline(never)]
+    fn continues_key(&mut self, chunk: &[u8]) -> bool {
+        let member = &mut self.member;
+        if self.mode == SkipMode::Inspect && !member.long {
+            // With the opening quote.
+            if member.held.len() + chunk.len() > self.config.key + 1 {
+                return false;
+            }
+            count(WorkKind::Hold, words(chunk.len()));
+            member.held.extend_from_slice(chunk);
+        }
+        self.tracker.more_key(chunk);
         true
     }
 

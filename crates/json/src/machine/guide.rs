@@ -48,7 +48,7 @@
 //!
 //! | code | handles | leaves |
 //! |---|---|---|
-//! | `continues_value` (`carry_over.rs`) | a chunk of at most 64 bytes inside a string value, without the scanner | every other chunk, to `feed` |
+//! | `continues_string` (`carry_over.rs`) | a chunk of at most 64 bytes inside a string, without the scanner | every other chunk, to `feed` |
 //! | `leap` (`skip_container.rs`) | the brackets of dropped containers, block by block or in batches | the closing bracket to the walk, if only the rest of the container is dropped |
 //! | `skip_rows` (`skip_container.rs`) | rows inside a long dropped container, before they are scanned | rows that may contain the end of the container or an error, to the scanner and `leap` |
 //! | `members` (`members.rs`) | plain members: drops them, or writes them in runs | a container, an error, a key with an escape, the end of the window |
