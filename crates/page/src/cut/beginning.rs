@@ -114,6 +114,7 @@ impl Beginning {
     /// Ends the text.
     pub(super) fn end(&mut self, to: &mut dyn FnMut(&str)) -> Sizes {
         let mut original = None;
+        let mut all = 0;
         if self.out.is_none() {
             let limit = self.limit;
             let held = std::mem::take(&mut self.held);
@@ -122,7 +123,8 @@ impl Beginning {
             let bare =
                 if self.left.saturating_add(whole) > limit { held.trim_end() } else { &held };
             let tokens = if bare.len() < held.len() { self.unit.of(bare) } else { whole };
-            if self.left.saturating_add(tokens) > limit {
+            all = self.left.saturating_add(tokens);
+            if all > limit {
                 let narrowed = tables::narrowed(&held, self.unit.bytes(limit));
                 if let Some(narrowed) = narrowed.filter(|_| self.left == 0) {
                     original = Some(tokens);
@@ -145,7 +147,9 @@ impl Beginning {
         let mark = self.unit.mark(out, self.newline);
         to(&mark);
         self.result = self.left + self.unit.of(&mark);
-        Sizes { original: self.left + out, result: self.result, bytes: self.bytes, cut: true }
+        // Both parts may have fewer tokens than the text as a whole.
+        let original = (self.left + out).max(all);
+        Sizes { original, result: self.result, bytes: self.bytes, cut: true }
     }
 }
 
