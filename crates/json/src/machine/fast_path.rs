@@ -374,12 +374,14 @@ impl Machine {
         if let Some(mut ahead) = self.ahead(cx, next, at) {
             h.look_ahead(&mut ahead);
         }
-        let mut policy = h.enter_object(self.tracker.index())?;
+        // Not copied out of the option.
+        let mut entered = h.enter_object(self.tracker.index());
+        let policy = entered.as_mut()?;
         let begin = next + 1;
         let empty = tokens.get(begin).and_then(|at| scan.text.get(usize::from(*at))) == Some(&b'}');
         let found = match empty {
             true => MembersEnd { token: begin, end: LoopEnd::Close, entry: None },
-            false => self.members(scan, tokens, begin, &mut policy),
+            false => self.members(scan, tokens, begin, policy),
         };
         let end = match found.end {
             LoopEnd::Close => {

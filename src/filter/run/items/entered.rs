@@ -71,20 +71,16 @@ impl ItemsState {
             return None;
         }
         let select = self.selection(rules);
-        let mut policy = Policy::SKIP;
-        let mut left = 0;
-        match select {
+        let (mut names, drop, mut left) = match select {
             Some(select) => {
                 let item = select.node(0);
                 let names = select.trie.names(0)?;
-                left = item.members - item.passing_members;
+                let left = item.members - item.passing_members;
                 if left == 0 || item.shared || self.seen.as_ref().is_some_and(|seen| seen.wants(0))
                 {
                     return None;
                 }
-                policy.names = Some((names, &[]));
-                policy.drop = KindSet::new(*drop_nulls, *drop_empty);
-                policy.keys = &select.keys;
+                (Some((names, &[][..])), KindSet::new(*drop_nulls, *drop_empty), left)
             }
             None => {
                 // After a miss nothing is selected, so the tests have no names to join.
@@ -92,19 +88,20 @@ impl ItemsState {
                     return None;
                 }
                 let removed = rules.removed(self.has_missed()).start();
-                policy = emit_policy(rules, &removed, true, self.has_missed());
+                let policy = emit_policy(rules, &removed, true, self.has_missed());
                 let is_copied = !self.is_changed_below(rules, ValueKind::Object, &removed);
                 if is_copied || policy.others != Action::Keep {
                     return None;
                 }
+                (policy.names, policy.drop, 0)
             }
-        }
+        };
         let is_tested = match &mut self.tester {
             None => false,
             Some(tester) if tests_members => {
                 let tests = member_tests.as_ref()?;
                 tester.members.begin(self.writer.mark()?);
-                policy.names = Some((&tests.names, &[]));
+                names = Some((&tests.names, &[][..]));
                 left += tests.only_tested;
                 true
             }
@@ -116,18 +113,25 @@ impl ItemsState {
         self.writer.open(sink, b'{');
         let Self { serial, item_wanted, met, actions, writer, tester, counts, .. } = self;
         let tester = tester.as_mut().filter(|_| is_tested);
-        policy.test = tester.map(|tester| &mut tester.members as &mut dyn MemberTest);
-        if select.is_some() {
-            *serial += 1;
-            *item_wanted = WantedNames { serial: *serial, left };
-            policy.names = policy.names.map(|(names, _)| (names, actions.as_slice()));
-            policy.once = Some(Once { met, wanted: item_wanted });
-            policy.then_skips = *duplicates == DuplicateKeys::First;
-        } else {
-            policy.omitted = Some(&mut counts.omitted);
-        }
-        policy.output = Some(Output { writer, sink });
-        Some(policy)
+        let test = tester.map(|tester| &mut tester.members as &mut dyn MemberTest);
+        let output = Some(Output { writer, sink });
+        // Each policy is written where the caller needs it: copying one would take as long as a member.
+        let Some(select) = select else {
+            let omitted = Some(&mut counts.omitted);
+            return Some(Policy { names, drop, omitted, output, ..Policy::all(Action::Keep) });
+        };
+        *serial += 1;
+        *item_wanted = WantedNames { serial: *serial, left };
+        Some(Policy {
+            names: names.map(|(names, _)| (names, actions.as_slice())),
+            drop,
+            then_skips: *duplicates == DuplicateKeys::First,
+            once: Some(Once { met, wanted: item_wanted }),
+            keys: &select.keys,
+            test,
+            output,
+            ..Policy::SKIP
+        })
     }
 
     /// Counts an item that is kept.

@@ -27,6 +27,7 @@ use crate::spec::DuplicateKeys;
 
 /// Returns the policy for a container that is emitted at `cursor` of the removed paths, without its output. `object`: it
 /// is an object.
+#[inline(always)]
 pub(super) fn emit_policy<'a>(
     rules: &'a ItemRules,
     cursor: &Cursor,
