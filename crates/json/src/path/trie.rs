@@ -48,14 +48,14 @@ impl Trie {
         let mut nodes = vec![TrieNode::default()];
         let mut longest = 0;
         // Children by token while building: ten thousand siblings must not take quadratic work.
-        let mut known = HashMap::<(NodeId, PathToken), NodeId>::new();
+        let mut known = HashMap::<(NodeId, &PathToken), NodeId>::new();
         for (rule, path) in paths.into_iter().enumerate() {
             let mut at: NodeId = 0;
             for token in &path.0 {
                 longest = longest.max(token.len());
                 count(WorkKind::Names, words(token.len()) + 1);
                 let next = nodes.len() as NodeId;
-                let child = *known.entry((at, token.clone())).or_insert(next);
+                let child = *known.entry((at, token)).or_insert(next);
                 if child == next {
                     nodes.push(TrieNode::default());
                     if let Some(node) = nodes.get_mut(at as usize) {
