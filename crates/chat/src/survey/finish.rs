@@ -171,11 +171,11 @@ impl Survey {
             }
             Frame::ToolCall | Frame::FunctionCall => {
                 let call = std::mem::take(&mut self.call);
-                self.end_call(call)
+                self.end_call(call, false)
             }
             Frame::ToolUse => {
                 let call = std::mem::take(&mut self.call);
-                self.end_block_call(call)
+                self.end_call(call, true)
             }
             // The nested results are the results.
             Frame::Content if self.content.has_results => Ok(()),
@@ -234,9 +234,11 @@ impl Survey {
         }
     }
 
-    fn end_call(&mut self, call: Call) -> Result<(), Raise> {
+    /// Completes a call inside a message.
+    fn end_call(&mut self, call: Call, in_content: bool) -> Result<(), Raise> {
         if let Call { id: Some(id), tool: Some(tool), .. } = call {
-            self.calls.call(id.hash, tool, &self.program.compiled().limits)?;
+            self.wait(size_of::<PendingCall>() as u64)?;
+            self.message.calls.push(PendingCall { id: id.hash, tool, in_content });
         }
         Ok(())
     }
@@ -244,13 +246,16 @@ impl Survey {
     fn end_item_call(&mut self, id: Option<Id>, name: Option<&str>) -> Result<(), Raise> {
         let program = self.program.compiled();
         let tool = name.map(|name| self.calls.tool(name, program)).transpose()?;
-        self.end_call(Call { id, tool, ..Call::default() })
+        match (id, tool) {
+            (Some(id), Some(tool)) => self.calls.call(id.hash, tool, &program.limits),
+            _ => Ok(()),
+        }
     }
 
     fn end_block(&mut self) -> Result<(), Raise> {
         let block = std::mem::take(&mut self.block);
         match block.kind {
-            Some(BlockKind::ToolUse) => self.end_block_call(block.call),
+            Some(BlockKind::ToolUse) => self.end_call(block.call, true),
             Some(BlockKind::ToolResult) => {
                 let mut values = block.call.values;
                 values.retain(|value| value.member == Member::Content);
@@ -258,7 +263,7 @@ impl Survey {
             }
             Some(BlockKind::SdkCall) => {
                 let call = Call { id: block.sdk_id, tool: block.sdk_tool, ..Call::default() };
-                self.end_block_call(call)
+                self.end_call(call, true)
             }
             Some(BlockKind::SdkResult) => {
                 self.message.results_inside = true;
@@ -269,15 +274,6 @@ impl Survey {
             }
             None => Ok(()),
         }
-    }
-
-    /// Completes a call in the `content` of a message.
-    fn end_block_call(&mut self, call: Call) -> Result<(), Raise> {
-        if let Call { id: Some(id), tool: Some(tool), .. } = call {
-            self.wait(size_of::<PendingCall>() as u64)?;
-            self.message.calls.push(PendingCall { id: id.hash, tool });
-        }
-        Ok(())
     }
 
     /// Completes a block that is the result of a call.
@@ -394,28 +390,29 @@ impl Survey {
         Ok(())
     }
 
-    /// Completes the calls in the `content` of a message, and looks up those of its results. If the `content` is a result, calls in
-    /// it are not calls: they name no other result, and go together with it.
+    /// Completes the calls of a message, and looks up those of its results, in document order. If its `content` is a result,
+    /// calls in it name nothing: they go together with it.
     fn end_calls(&mut self, message: &mut Message, is_tool: bool) -> Result<(), Raise> {
-        let mut calls = std::mem::take(&mut message.calls);
-        if is_tool && message.item.is_none() {
-            calls.clear();
-        }
         let program = self.program.clone();
         let limits = &program.compiled().limits;
-        let mut done = 0;
-        for result in &mut message.waiting {
-            let Some(after) = result.after else { continue };
-            for call in calls.get(done..after).unwrap_or_default() {
-                self.calls.call(call.id, call.tool, limits)?;
+        let is_result = is_tool && message.item.is_none();
+        let calls = std::mem::take(&mut message.calls);
+        let mut calls = calls.iter().enumerate().peekable();
+        let mut end_upto = |survey: &mut Self, end: usize| {
+            while let Some((_, call)) = calls.next_if(|(number, _)| *number < end) {
+                if !(is_result && call.in_content) {
+                    survey.calls.call(call.id, call.tool, limits)?;
+                }
             }
-            done = after;
-            self.look_up(&mut result.origin)?;
+            Ok(())
+        };
+        for result in &mut message.waiting {
+            if let Some(after) = result.after {
+                end_upto(self, after)?;
+                self.look_up(&mut result.origin)?;
+            }
         }
-        for call in calls.get(done..).unwrap_or_default() {
-            self.calls.call(call.id, call.tool, limits)?;
-        }
-        Ok(())
+        end_upto(self, usize::MAX)
     }
 
     /// Completes a message without nested results: a call, a result, or neither.

@@ -47,7 +47,7 @@ pub(super) struct Message {
     pub(super) results_inside: bool,
     /// Results held until the end of the message, in document order.
     pub(super) waiting: Vec<PendingResult>,
-    /// Calls in its `content`, which are part of the result if the message is one. That is certain only at its end.
+    /// Its calls, in document order, until its end.
     pub(super) calls: Vec<PendingCall>,
 }
 
@@ -56,6 +56,8 @@ pub(super) struct Message {
 pub(super) struct PendingCall {
     pub(super) id: (u64, u64),
     pub(super) tool: u32,
+    /// It is in the `content`, and so a part of the result if the message is one. That is certain only at its end.
+    pub(super) in_content: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
