@@ -149,7 +149,8 @@ impl ItemsState {
         }
     }
 
-    /// Writes an object as the only element of an array that was opened for it. `wrapped`: its end closes the array, too.
+    /// Writes an object as the only element of an array that was opened for it, unless it is excluded there. `wrapped`: its
+    /// end closes the array, too.
     fn only_element(
         &mut self,
         cx: &mut Cx<'_>,
@@ -162,6 +163,13 @@ impl ItemsState {
         let interest = match projection {
             Some(node) => {
                 self.project(cx, node, Label::None, kind, cursor).unwrap_or(Interest::Skip)
+            }
+            None if cursor.is_hit() => {
+                let interest = self.emit(cx, Label::None, kind, cursor);
+                if wrapped {
+                    self.writer.close(cx.sink, b']');
+                }
+                return interest;
             }
             None => {
                 let cursor = cursor.clone();
