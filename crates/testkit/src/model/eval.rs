@@ -393,8 +393,7 @@ impl State<'_> {
             report.truncated_from = (limit < length).then_some(length);
         }
         let kept = Node { at: payload.at, value: Value::Object(members[..limit].to_vec()) };
-        let kept = exclude_item(&kept, &Places::start(&self.rules.exclude));
-        let kept = self.omit(&kept);
+        let kept = self.remove(&kept, false);
         (drop_members(&kept, self.rules), stopped)
     }
 
@@ -434,18 +433,19 @@ impl State<'_> {
             Some(select) if item.is_object() => self.project(item, select),
             _ => item.clone(),
         };
-        let mut left = exclude_item(&projected, &Places::start(&self.rules.exclude));
-        if missed {
-            return left;
-        }
-        left = self.omit(&left);
-        drop_members(&left, self.rules)
+        let left = self.remove(&projected, missed);
+        if missed { left } else { drop_members(&left, self.rules) }
     }
 
-    /// The rest of an item after `omit`.
-    fn omit(&mut self, item: &Node) -> Node {
-        let left = exclude_item(item, &Places::start(&self.rules.omit));
-        self.omitted += removed(item, &left);
+    /// The rest of an item after `exclude` and `omit`. Indices of both count the elements that the item has.
+    fn remove(&mut self, item: &Node, missed: bool) -> Node {
+        let excluded = exclude_item(item, &Places::start(&self.rules.exclude));
+        if missed {
+            return excluded;
+        }
+        let both = [self.rules.exclude.clone(), self.rules.omit.clone()].concat();
+        let left = exclude_item(item, &Places::start(&both));
+        self.omitted += removed(&excluded, &left);
         left
     }
 
