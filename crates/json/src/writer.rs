@@ -264,7 +264,7 @@ impl JsonWriter {
         }
     }
 
-    /// Gathers one byte. What is gathered is passed on with the next bytes.
+    /// Gathers one byte, which is passed on with the bytes after it.
     #[inline]
     fn punctuate(&mut self, byte: u8) {
         self.out.push(byte);
