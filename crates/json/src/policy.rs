@@ -207,7 +207,8 @@ impl Policy<'_> {
 
 /// The named members of a container that were seen.
 pub struct Once<'a> {
-    /// By entry of the table: the serial number of the container in which the name was seen last.
+    /// By entry of the table: the serial number of the container in which the name was seen last. Not a slice, which would
+    /// make policies larger.
     pub met: &'a mut Vec<u64>,
     /// The names that are missing in this container.
     pub wanted: &'a mut WantedNames,

@@ -169,17 +169,15 @@ impl Survey {
                 self.part.state.close(frame == Frame::StateTime, at);
                 Ok(())
             }
-            Frame::ToolCall | Frame::FunctionCall => {
+            Frame::ToolCall | Frame::FunctionCall | Frame::ToolUse => {
                 let call = std::mem::take(&mut self.call);
-                self.end_call(call, false)
-            }
-            Frame::ToolUse => {
-                let call = std::mem::take(&mut self.call);
-                self.end_call(call, true)
+                self.end_call(call)
             }
             // The nested results are the results.
             Frame::Content if self.content.has_results => Ok(()),
             Frame::Content => {
+                let calls = self.message.calls.iter_mut().skip(self.content.calls);
+                calls.for_each(|call| call.in_result = true);
                 let value =
                     Value::list(span(self.content.from), ValueKind::List, &mut self.content);
                 self.add(Frame::Message, value)
@@ -235,10 +233,10 @@ impl Survey {
     }
 
     /// Completes a call inside a message.
-    fn end_call(&mut self, call: Call, in_content: bool) -> Result<(), Raise> {
+    fn end_call(&mut self, call: Call) -> Result<(), Raise> {
         if let Call { id: Some(id), tool: Some(tool), .. } = call {
             self.wait(size_of::<PendingCall>() as u64)?;
-            self.message.calls.push(PendingCall { id: id.hash, tool, in_content });
+            self.message.calls.push(PendingCall { id: id.hash, tool, in_result: false });
         }
         Ok(())
     }
@@ -255,7 +253,7 @@ impl Survey {
     fn end_block(&mut self) -> Result<(), Raise> {
         let block = std::mem::take(&mut self.block);
         match block.kind {
-            Some(BlockKind::ToolUse) => self.end_call(block.call, true),
+            Some(BlockKind::ToolUse) => self.end_call(block.call),
             Some(BlockKind::ToolResult) => {
                 let mut values = block.call.values;
                 values.retain(|value| value.member == Member::Content);
@@ -263,7 +261,7 @@ impl Survey {
             }
             Some(BlockKind::SdkCall) => {
                 let call = Call { id: block.sdk_id, tool: block.sdk_tool, ..Call::default() };
-                self.end_call(call, true)
+                self.end_call(call)
             }
             Some(BlockKind::SdkResult) => {
                 self.message.results_inside = true;
@@ -390,7 +388,7 @@ impl Survey {
         Ok(())
     }
 
-    /// Completes the calls of a message, and looks up those of its results, in document order. If its `content` is a result,
+    /// Completes the calls of a message, and looks up those of its results, in document order. If a `content` is a result,
     /// calls in it name nothing: they go together with it.
     fn end_calls(&mut self, message: &mut Message, is_tool: bool) -> Result<(), Raise> {
         let program = self.program.clone();
@@ -400,7 +398,7 @@ impl Survey {
         let mut calls = calls.iter().enumerate().peekable();
         let mut end_upto = |survey: &mut Self, end: usize| {
             while let Some((_, call)) = calls.next_if(|(number, _)| *number < end) {
-                if !(is_result && call.in_content) {
+                if !(is_result && call.in_result) {
                     survey.calls.call(call.id, call.tool, limits)?;
                 }
             }

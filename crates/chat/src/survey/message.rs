@@ -56,8 +56,8 @@ pub(super) struct Message {
 pub(super) struct PendingCall {
     pub(super) id: (u64, u64),
     pub(super) tool: u32,
-    /// It is in the `content`, and so a part of the result if the message is one. That is certain only at its end.
-    pub(super) in_content: bool,
+    /// It is in a list that is the result if the message is one. That is certain only at the end of the message.
+    pub(super) in_result: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -284,6 +284,8 @@ pub(super) struct List {
     pub(super) member: Option<Member>,
     /// It contains tool results.
     pub(super) has_results: bool,
+    /// The number of the message's calls before it.
+    pub(super) calls: usize,
     /// Its elements have texts that are outputs of their own.
     pub(super) has_streams: bool,
     /// The AI SDK: its types, and whether the last one declares the value a text.

@@ -275,7 +275,8 @@ impl Survey {
                 self.message.blocks = 0;
                 self.message.block_results = 0;
                 if array {
-                    self.content = List::at(offset, member);
+                    let calls = self.message.calls.len();
+                    self.content = List { calls, ..List::at(offset, member) };
                     self.enter(Frame::Content)
                 } else {
                     self.read(frame, member, kind, offset)

@@ -374,7 +374,7 @@ impl Machine {
         if let Some(mut ahead) = self.ahead(cx, next, at) {
             h.look_ahead(&mut ahead);
         }
-        // Not copied out of the option.
+        // The policy stays in the option: a copy of it takes as long as a member.
         let mut entered = h.enter_object(self.tracker.index());
         let policy = entered.as_mut()?;
         let begin = next + 1;

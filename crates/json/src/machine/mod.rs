@@ -131,7 +131,7 @@ pub struct Machine {
     steps: u64,
 }
 
-/// How much of a chunk was consumed. It has the size of an error, so that a result is returned in registers.
+/// How much of a chunk was consumed. It has the size of a pointer to an error, so that a result is returned in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum FeedResult {

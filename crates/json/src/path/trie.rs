@@ -294,7 +294,7 @@ impl Cursor {
     /// Returns the cursor for the element at `index`.
     #[inline]
     pub fn element(&self, trie: &Trie, index: u64) -> Self {
-        // The usual path: only names continue here.
+        // The usual place: only names continue here. One that was reached through an array always has names.
         if let [CursorPlace { node: id, names_only }] = *self.places.as_slice()
             && let Some(node) = trie.node(id)
             && (names_only || node.has_only_names())

@@ -19,8 +19,8 @@ pub(super) fn list_tokens(
         }
     };
     let mut tokens = 0;
-    // Blocks inside long strings have no tokens. If there are many, a loop leaves them out that has a branch for each of the
-    // others: whether the next block has tokens is not predictable.
+    // Blocks inside long strings have no tokens. If there are many, a loop visits the other blocks. It has no branch that
+    // depends on a block being empty, which would not be predictable.
     let empty: u64 = masks.iter().map(|token| u64::from(*token == 0)).sum();
     if empty < masks.len() as u64 / 4 {
         for (block, (token, before)) in masks.iter().zip(before).enumerate() {

@@ -4,6 +4,8 @@
 //! A container is opened when something in it is kept. The root always is. Values outside the extracted value are
 //! read but not written.
 //!
+//! Elements of arrays are opened and closed without events, unless something in them needs one.
+//!
 //! Example with the pointer `/a/b`:
 //!
 //! ```text

@@ -93,6 +93,7 @@ impl ItemsState {
                 if is_copied || policy.others != Action::Keep {
                     return None;
                 }
+                // The other fields are those of `Policy::all`.
                 (policy.names, policy.drop, 0)
             }
         };

@@ -26,7 +26,7 @@ use crate::filter::compile::items::ItemRules;
 use crate::spec::DuplicateKeys;
 
 /// Returns the policy for a container that is emitted at `cursor` of the removed paths, without its output. `object`: it
-/// is an object.
+/// is an object. Inlined, so that its fields are written where the caller needs them.
 #[inline(always)]
 pub(super) fn emit_policy<'a>(
     rules: &'a ItemRules,
