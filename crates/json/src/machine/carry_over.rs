@@ -29,7 +29,8 @@ const SHORT: usize = 64;
 
 impl Machine {
     /// Handles a short chunk that lies inside a string. Returns `false` and does nothing if the chunk may be of any other
-    /// kind, or if a key becomes too long by it. A caller that writes a few bytes at a time needs neither masks nor tokens for most of them.
+    /// kind, or if a key becomes too long by it. A caller that writes a few bytes at a time needs neither masks nor tokens for
+    /// most of them.
     ///
     /// The chunk has only printable ASCII without quotes and backslashes, so neither the scanner's carry nor any error
     /// can change.

@@ -469,8 +469,13 @@ impl ItemsState {
                 self.item_ends(cx)?;
                 b'}'
             }
-            // Nothing was written of an excluded object.
-            Some(ContainerRole::Project { cursor, .. }) if cursor.is_hit() => return Ok(()),
+            // Nothing was written of an excluded object, but of the array that was opened for it.
+            Some(ContainerRole::Project { cursor, wrapped, .. }) if cursor.is_hit() => {
+                if wrapped {
+                    self.writer.close(cx.sink, b']');
+                }
+                return Ok(());
+            }
             Some(ContainerRole::Emit { object: true, .. } | ContainerRole::Project { .. }) => b'}',
             Some(
                 ContainerRole::Gather { outer: true, .. }
