@@ -104,7 +104,7 @@ pub(super) struct BracketQueue {
 }
 
 impl BracketQueue {
-    /// Adds the brackets of a block. If there is no room for all of them, adds none and returns `false`.
+    /// Adds the brackets of a block, or none if there is no room for all of them. Returns whether there was room.
     #[inline(always)]
     pub(super) fn push<K: Kernel>(
         &mut self,
