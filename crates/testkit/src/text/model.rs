@@ -94,7 +94,10 @@ impl Line {
 /// Whether the model plays all movements of the cursor in a text, which writes nothing over what may be a failure.
 pub fn knows(text: &[u8]) -> bool {
     static FAILURE: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i-u)err|fail|fatal|panic|except|abort|crit|severe|kill|denied|refused|cannot|unable|warn|not ").unwrap()
+        let words = r"err|fail|fatal|panic|except|abort|crit|severe|kill|denied|refused|cannot|unable|warn|not ";
+        let more = r"alert|emerg|evicted|back|sig|caused|terminated|fault|unhandled|uncaught|trace|: |:\d|E |E/|\[[EFW]";
+        let signs = "[✗✖✘✕❌⨯🔴💥×✱：]|エラー|警告|致命|错误|錯誤|오류|경고";
+        Regex::new(&format!("(?i-u:{words}|{more})|{signs}")).unwrap()
     });
     let overwrites = text.iter().any(|byte| matches!(byte, 8 | b'\r' | 0x1b | 0x80..));
     plays(text) && !(overwrites && FAILURE.is_match(text))

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use regex::bytes::Regex;
+use unicode_width::UnicodeWidthChar;
 
 /// The escape sequences of ECMA-48 and xterm, and the beginnings of incomplete ones.
 static SEQUENCE: LazyLock<Regex> = LazyLock::new(|| {
@@ -131,6 +132,9 @@ fn effect(sequence: &[u8]) -> Step<'_> {
 
 /// Whether a line that is too long is kept, by its beginning.
 type Stays<'a> = &'a dyn Fn(&[u8]) -> bool;
+
+/// The most bytes of a character with its marks.
+const CHARACTER: usize = 64;
 
 /// The open line: a plain text until the cursor moves, then cells. An empty cell continues the one before it.
 #[derive(Debug)]
@@ -290,6 +294,7 @@ impl Row {
                 return self.write(bytes);
             }
             self.text = self.whole();
+            self.cells.clear();
             self.plain = true;
         }
         self.text.extend(bytes);
@@ -314,17 +319,20 @@ impl Row {
         let blanked = self.blanked.take();
         let before = self.cells[..column.min(self.cells.len())].iter();
         let base = before.take(column).rposition(|cell| !cell.as_ref().is_some_and(Vec::is_empty));
-        if bytes[0] & 0xC0 == 0x80
+        let width = match std::str::from_utf8(bytes) {
+            Ok(text) if text.is_ascii() => 1,
+            Ok(text) => text.chars().map(|char| char.width().unwrap_or(0)).sum(),
+            Err(_) => usize::from(bytes[0] & 0xC0 != 0x80),
+        };
+        if width == 0
             && let Some(Some(cell)) = base.and_then(|base| self.cells.get_mut(base))
+            && cell.len() + bytes.len() <= CHARACTER
         {
             cell.extend(bytes);
             return;
         }
         let fresh = std::mem::take(&mut self.fresh);
-        let columns = match std::str::from_utf8(bytes).ok().and_then(|text| text.chars().next()) {
-            Some('あ' | '😀') => 2,
-            _ => 1,
-        };
+        let columns = width.max(1);
         let old = self.cells.get(column).cloned().flatten();
         if let Some(old) = old
             && column == 0

@@ -10,8 +10,11 @@
 //! **Frames.** A program that shows progress writes a row again and again. A text of a row that is complete, because the
 //! cursor has left it or returned to its beginning, is a frame. If a later text destroys a frame that says what failed, the
 //! frame becomes a line of its own, which precedes the row. Frames that differ only in numbers, bars and spinners are one.
+//! A program may also write a few characters of a long row again and again. So that neither the output nor the work multiplies,
+//! a text is looked at as a frame only if a part of it was written since the last look, and the kept frames have at most a few
+//! times the bytes that were written.
 //!
-//! Memory: a cell of eight bytes for each column, and less than twice the bytes of the characters.
+//! Memory: a cell of eight bytes for each column, less than twice the bytes of the characters, and the kept frames.
 
 use unicode_width::UnicodeWidthChar;
 
@@ -38,6 +41,11 @@ enum CellKind {
 const GAP: Cell = Cell { begin: 0, length: 1, kind: CellKind::Gap };
 /// The most bytes of a character with its combining marks. Further marks have cells of their own.
 const CHARACTER: usize = 64;
+/// The part of a row, as a divisor, that must be written before its text is looked at again as a frame. In rows of up to this
+/// many bytes, a single character is enough.
+const FRAME_PART: usize = 256;
+/// Bytes of kept frames for each byte written. Frames may have the end of a longer text that they were written over.
+const FRAME_SHARE: usize = 4;
 /// Distance of the tab stops.
 const TAB: usize = 8;
 /// The farthest column to which a sequence moves the cursor, unless the row is longer.
@@ -70,15 +78,19 @@ pub(super) struct TerminalRow {
     pub(super) end: Option<LineEnd>,
     /// Whether text was overwritten or erased.
     pub(super) erased: bool,
-    /// Whether text was written since the last frame.
+    /// Whether text was written since the last frame, and the column after it.
     is_written: bool,
+    written_to: usize,
     /// Whether the text is a frame.
     is_frame: bool,
     /// The first cell, as it was before a blank was written over it.
     blanked: Option<Cell>,
-    /// The last kept frame, and those before it.
+    /// Bytes of input since a frame was looked at.
+    unseen: usize,
+    /// The last kept frame, those before it, and the bytes of all that were before it.
     frame: Option<Vec<u8>>,
     pub(super) frames: Vec<Vec<u8>>,
+    kept: usize,
     /// A buffer for the row's text.
     scratch: Vec<u8>,
 }
@@ -106,7 +118,7 @@ impl TerminalRow {
     /// Takes the bytes of `text` as those of an unused row, and leaves it empty with the buffer of the row.
     pub(super) fn take(&mut self, text: &mut Vec<u8>) {
         std::mem::swap(&mut self.bytes, text);
-        self.input = self.bytes.len();
+        self.count(self.bytes.len());
         self.is_written = !self.bytes.is_empty();
     }
 
@@ -145,12 +157,18 @@ impl TerminalRow {
     /// Counts the bytes of a sequence with a number, without its introduction.
     pub(super) fn sequence(&mut self, number: u16) {
         let digits = number.checked_ilog10().map_or(0, |log| log as usize + 1);
-        self.input += 2 + if number < 2 { 0 } else { digits };
+        self.count(2 + if number < 2 { 0 } else { digits });
+    }
+
+    /// Counts bytes of input.
+    fn count(&mut self, bytes: usize) {
+        self.input += bytes;
+        self.unseen += bytes;
     }
 
     /// Appends text to a row without cells.
     pub(super) fn append(&mut self, text: &[u8]) {
-        self.input += text.len();
+        self.count(text.len());
         self.is_written |= !text.is_empty();
         self.bytes.extend_from_slice(text);
     }
@@ -165,7 +183,8 @@ impl TerminalRow {
         if !self.has_cells {
             self.has_cells = true;
             let mut text = std::mem::replace(&mut self.bytes, std::mem::take(&mut self.scratch));
-            let (input, written) = (self.input, (self.is_written, self.is_frame));
+            let counts = (self.input, self.unseen);
+            let written = (self.is_written, self.is_frame);
             let mut column = 0;
             for chunk in text.utf8_chunks() {
                 for char in chunk.valid().chars() {
@@ -177,7 +196,7 @@ impl TerminalRow {
                     column = self.put(column, &[*byte], columns_of_byte(*byte));
                 }
             }
-            self.input = input;
+            (self.input, self.unseen) = counts;
             (self.is_written, self.is_frame) = written;
             text.clear();
             self.scratch = text;
@@ -187,12 +206,13 @@ impl TerminalRow {
 
     /// Writes a character. Returns the column after it.
     pub(super) fn put(&mut self, column: usize, bytes: &[u8], columns: usize) -> usize {
-        self.input += bytes.len();
         if bytes == b"\t" {
+            self.count(1);
             return self.put_tab(column);
         }
         let blanked = std::mem::take(&mut self.blanked);
         if columns == 0 && self.combine(column, bytes) {
+            self.count(bytes.len());
             return column;
         }
         let columns = columns.max(1);
@@ -208,6 +228,8 @@ impl TerminalRow {
                 }
             }
         }
+        // After the text before it was looked at.
+        self.count(bytes.len());
         self.is_written = true;
         self.fill(column);
         for at in column..column + columns {
@@ -225,7 +247,8 @@ impl TerminalRow {
             self.set(at, Cell { begin: 0, length: 0, kind: CellKind::Continues });
         }
         self.compact();
-        column + columns
+        self.written_to = column + columns;
+        self.written_to
     }
 
     /// Moves to the next tab stop. At the end of the row the tab is part of the text.
@@ -242,6 +265,7 @@ impl TerminalRow {
         for at in column + 1..next {
             self.set(at, Cell { begin: 0, length: 0, kind: CellKind::Continues });
         }
+        self.written_to = next;
         next
     }
 
@@ -274,7 +298,12 @@ impl TerminalRow {
         self.blanked = None;
         let cells = self.cells().get(from..to).unwrap_or_default();
         if cells.iter().any(|cell| cell.kind != CellKind::Gap) {
-            self.destroy_as_frame(from);
+            // A shorter text was written over a longer one. The rest of the longer one does not belong to a frame.
+            let is_rest = self.is_written && from >= self.written_to;
+            match is_rest {
+                true => self.erased = true,
+                false => self.destroy_as_frame(from),
+            }
         }
         // The row may have been emptied with its frame.
         let to = to.min(self.columns());
@@ -335,6 +364,10 @@ impl TerminalRow {
         if !std::mem::take(&mut self.is_frame) {
             return;
         }
+        if self.unseen.saturating_mul(FRAME_PART) < self.length() {
+            return;
+        }
+        self.unseen = 0;
         let mut text = std::mem::take(&mut self.scratch);
         self.text(&mut text);
         let keeps = match self.mode {
@@ -345,7 +378,10 @@ impl TerminalRow {
             self.scratch = text;
             return;
         }
-        if let Some(before) = self.frame.take().filter(|before| !self.is_same(before, &text)) {
+        if let Some(before) = self.frame.take().filter(|before| !self.is_same(before, &text))
+            && self.kept + before.len() <= self.input.saturating_mul(FRAME_SHARE)
+        {
+            self.kept += before.len();
             self.frames.push(before);
         }
         self.frame = Some(text);

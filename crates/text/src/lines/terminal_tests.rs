@@ -86,3 +86,52 @@ fn recorded_sessions() {
     }
     assert!(sessions >= 24, "{sessions}");
 }
+
+/// A program may write parts of a long row again and again, each time with other letters.
+#[test]
+fn parts_of_a_row_do_not_multiply_it() {
+    let letters = |number: u32| char::from(b'a' + u8::try_from(number % 26).unwrap());
+    let mut text = format!("error: {}", "w ".repeat(2000));
+    for number in 0..5000 {
+        text += &format!("\r\x1b[{}C{}", 300 + number % 7, letters(number));
+    }
+    let lines = found(text.as_bytes());
+    let length: usize = lines.iter().map(String::len).sum();
+    assert!(length <= 6 * text.len(), "{length} of {}", text.len());
+    assert!(lines.first().is_some_and(|first| first.starts_with("error: w w w")));
+}
+
+#[test]
+fn rows_that_are_written_as_a_whole_are_all_kept() {
+    let names: Vec<String> = (b'a'..=b'z').map(|letter| char::from(letter).to_string()).collect();
+    let frames: Vec<String> = names.iter().map(|name| format!("error: {name} failed")).collect();
+    assert_eq!(found(frames.join("\r").as_bytes()), frames);
+    assert_eq!(found(frames.join("\x1b[2K\r").as_bytes()), frames);
+}
+
+#[test]
+fn rows_of_other_lengths_are_all_kept() {
+    let name = |number: u8| [b'a' + number / 26, b'a' + number % 26].map(char::from);
+    let frame = |number: u8| {
+        let [first, second] = name(number);
+        let rest = " is not there".repeat(1 + usize::from(number) * 5 % 8);
+        format!("error: {first}{second}{rest}")
+    };
+    let frames: Vec<String> = (0..200).map(frame).collect();
+    let written: Vec<String> = frames.iter().map(|frame| format!("{frame}\x1b[K")).collect();
+    let lines = found(written.join("\r").as_bytes());
+    for frame in &frames {
+        assert!(lines.contains(frame), "{frame}");
+    }
+}
+
+#[test]
+fn a_changed_sign_makes_a_frame() {
+    let row = format!("- installing left-pad from the registry{}", ".".repeat(40));
+    let text = format!("{row}\r✗\rdone: {}", "all was installed ".repeat(6));
+    assert!(found(text.as_bytes()).iter().any(|line| line.starts_with("✗ installing")));
+    let bar = "━".repeat(70);
+    let text =
+        format!("RUN  pkg-a {bar}\rFAIL\rRUN  pkg-b {bar}\rPASS\rall {}", "done ".repeat(30));
+    assert!(found(text.as_bytes()).iter().any(|line| line.starts_with("FAIL pkg-a")));
+}
