@@ -34,7 +34,7 @@ struct TrieNode {
     indices: Vec<(u64, NodeId)>,
     any: Option<NodeId>,
     /// The rules whose paths end here.
-    ends: Vec<u32>,
+    ends: SmallVec<[u32; 2]>,
 }
 
 /// Whether a name is also an index.
@@ -45,11 +45,14 @@ fn is_index(name: &[u8]) -> bool {
 impl Trie {
     /// Builds the trie of `paths`. The rule of a path is its position in the list.
     pub fn new<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Self {
-        let mut nodes = vec![TrieNode::default()];
+        let paths = paths.into_iter();
+        let least = paths.size_hint().0;
+        let mut nodes = Vec::with_capacity(least + 1);
+        nodes.push(TrieNode::default());
         let mut longest = 0;
         // Children by token while building: ten thousand siblings must not take quadratic work.
-        let mut known = HashMap::<(NodeId, &PathToken), NodeId>::new();
-        for (rule, path) in paths.into_iter().enumerate() {
+        let mut known = HashMap::<(NodeId, &PathToken), NodeId>::with_capacity(least);
+        for (rule, path) in paths.enumerate() {
             let mut at: NodeId = 0;
             for token in &path.0 {
                 longest = longest.max(token.len());
@@ -228,8 +231,18 @@ impl TrieNode {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
     places: SmallVec<[CursorPlace; 2]>,
+    end: PathEnd,
+}
+
+/// Whether a path ends at a value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum PathEnd {
+    #[default]
+    None,
     /// The first path, in the order of the list, that ends at this value.
-    end: Option<u32>,
+    Here(u32),
+    /// A path ends at a value around this one.
+    Around,
 }
 
 /// Up to this number, nodes are compared one by one.
@@ -243,16 +256,24 @@ struct CursorPlace {
 }
 
 impl Cursor {
-    /// Whether a path ends at this value.
+    /// Returns the cursor of all values inside a value at which a path ends.
+    pub fn inside_hit() -> Self {
+        Self { end: PathEnd::Around, ..Self::default() }
+    }
+
+    /// Whether a path ends at this value or around it.
     #[inline]
     pub fn is_hit(&self) -> bool {
-        self.end.is_some()
+        self.end != PathEnd::None
     }
 
     /// Returns the number of the first path that ends at this value.
     #[inline]
     pub fn rule(&self) -> Option<u32> {
-        self.end
+        match self.end {
+            PathEnd::Here(path) => Some(path),
+            PathEnd::None | PathEnd::Around => None,
+        }
     }
 
     /// Whether no path continues below this value.
@@ -301,7 +322,7 @@ impl Cursor {
         {
             count(WorkKind::Names, 1);
             let place = CursorPlace { node: id, names_only: true };
-            return Self { places: smallvec![place], end: None };
+            return Self { places: smallvec![place], end: PathEnd::None };
         }
         self.element_of_each(trie, index)
     }
@@ -333,7 +354,7 @@ impl Cursor {
 
     fn enter(&mut self, trie: &Trie, node: NodeId) {
         let end = trie.ends(node).first().copied();
-        self.end = [self.end, end].into_iter().flatten().min();
+        self.end = [self.rule(), end].into_iter().flatten().min().map_or(self.end, PathEnd::Here);
         if !trie.children(node).is_empty() {
             self.add(CursorPlace { node, names_only: false });
         }

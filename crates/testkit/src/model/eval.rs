@@ -193,7 +193,7 @@ fn evaluate(rules: &Rules, document: &Node) -> Result<Verdict, Verdict> {
     // The engine does not count what it does not write, and the fields of projections one by one.
     let writes_all = !projects && rules.exclude.is_empty() && rules.omit.is_empty();
     report.kind_kept = writes_all.then_some(state.kinds_kept);
-    report.omitted = (!projects).then_some(state.omitted);
+    report.omitted = Some(state.omitted);
     if rules.duplicates == DuplicateKeys::Count && !report.missed {
         report.duplicates = Some(state.seen_twice.len());
     }

@@ -40,16 +40,18 @@ fn exclude(node: &Node, places: &Places<'_>) -> Node {
 pub(crate) fn removed(before: &Node, after: &Node) -> usize {
     let children = |node: &Node| match &node.value {
         Value::Scalar(_) => Vec::new(),
-        Value::Array(elements) => elements.clone(),
-        Value::Object(members) => members.iter().map(|member| member.node.clone()).collect(),
+        Value::Array(elements) => elements.iter().map(|node| (None, node.clone())).collect(),
+        Value::Object(members) => {
+            members.iter().map(|member| (Some(member.key.clone()), member.node.clone())).collect()
+        }
     };
     let (before, after) = (children(before), children(after));
-    // Values keep their places in the document. Those that a select wrote have one each.
+    // Values keep their keys and their places in the document. Several sources may have selected one place.
     let mut left = after.iter().peekable();
     let mut count = 0;
-    for child in &before {
-        match left.next_if(|next| next.at == child.at) {
-            Some(next) => count += removed(child, next),
+    for (key, child) in &before {
+        match left.next_if(|(kept, next)| kept == key && next.at == child.at) {
+            Some((_, next)) => count += removed(child, next),
             None => count += 1,
         }
     }

@@ -190,9 +190,7 @@ impl ItemsState {
             };
         // A hit also removes a container, so nothing below it needs a look.
         if dropped || cursor.is_hit() {
-            if cx.rules.is_omitted(cursor) {
-                self.counts.omitted += 1;
-            }
+            self.count_removed(cx.rules, cursor);
             return Interest::Skip;
         }
         if self.is_changed_below(cx.rules, kind, cursor) {
@@ -215,6 +213,11 @@ impl ItemsState {
                 Interest::Copy
             }
         }
+    }
+
+    /// Counts a value that is removed, if `omit` removes it.
+    pub(super) fn count_removed(&mut self, rules: &ItemRules, cursor: &Cursor) {
+        self.counts.omitted += u64::from(rules.is_omitted(cursor));
     }
 
     /// Opens a container from which something may be removed. Its members come as events, or by the policy. Kept out

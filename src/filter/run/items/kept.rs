@@ -92,24 +92,19 @@ impl ItemsState {
         }
         self.see(number, Sighting::Empty);
         self.counts.other_kinds += 1;
-        let removed = cx.rules.removed(false);
-        let cursor = match (slot, source.exclude.is_hit()) {
-            (None, false) => source.exclude.element(removed, self.gathered),
-            _ => source.exclude.clone(),
-        };
         // The key of the value is that of a step on the way.
-        let label = slot.map_or(Label::None, |_| Label::Given(select.key(number)));
+        let (label, cursor) = match slot {
+            Some(_) => (Label::Given(select.key(number)), source.exclude.clone()),
+            None => (Label::None, self.of_element(cx, source)),
+        };
         // Nothing of a removed source is written, but the rest of its path is followed.
         let is_removed = source.exclude.is_hit();
-        if is_itself || (is_removed && (is_value || source.projection.is_some())) {
-            if is_removed && slot.is_none() && source.projection.is_none() {
-                return Some(Interest::Skip);
-            }
+        if is_itself || (is_removed && is_value && source.projection.is_none()) {
             self.gathered += u64::from(slot.is_none());
             return Some(self.emit(cx, label, kind, &cursor));
         }
-        if is_removed && slot.is_some() {
-            self.counts.omitted += u64::from(cx.rules.is_omitted(&source.exclude));
+        if is_removed {
+            self.count_removed(cx.rules, &cursor);
         }
         let outer = slot.is_some() && !is_removed;
         if outer {
@@ -118,7 +113,7 @@ impl ItemsState {
         }
         let (token, each) = match other {
             OtherKind::OnlyElement(next) if next == end => {
-                let cursor = source.exclude.element(removed, self.gathered);
+                let cursor = self.of_element(cx, source);
                 self.gathered += 1;
                 return Some(self.only_element(cx, source.projection, kind, &cursor, outer));
             }
@@ -149,8 +144,8 @@ impl ItemsState {
         }
     }
 
-    /// Writes an object as the only element of an array that was opened for it, unless it is excluded there. `wrapped`: its
-    /// end closes the array, too.
+    /// Writes an object as the only element of an array that was opened for it, unless it is excluded. `wrapped`: its end
+    /// closes the array, too.
     fn only_element(
         &mut self,
         cx: &mut Cx<'_>,
@@ -193,7 +188,17 @@ impl ItemsState {
         interest
     }
 
-    /// Keeps a value other than an object where a projection needs one.
+    /// Handles an element of a source's array that is an array, where fields of an object are kept. Its elements take its place:
+    /// they are counted with those around it.
+    #[cold]
+    pub(super) fn gather_each(&mut self, source: u32, token: usize) -> Interest {
+        self.counts.other_kinds += 1;
+        let (met, outer, each) = (false, false, true);
+        self.roles.push(ContainerRole::Gather { source, token, met, outer, each });
+        Interest::Inspect
+    }
+
+    /// Keeps a value other than an object where a projection needs one. An array is always the value of a member here.
     pub(super) fn keep_projected(
         &mut self,
         cx: &mut Cx<'_>,
@@ -208,13 +213,12 @@ impl ItemsState {
             let stopped = self.find_all(cx, select, node);
             return stopped.unwrap_or_else(|| self.emit(cx, label, kind, cursor));
         }
-        // The elements of an array inside an array become elements of the outer one.
-        let outer = !matches!(label, Label::None) && !cursor.is_hit();
+        let outer = !cursor.is_hit();
         if outer {
             self.open_labelled(cx, label, kind, cx.rules.drop_empty);
         }
         let level = select.projections.node(node).map_or(0, |field| field.levels);
-        let cursor = cursor.clone();
+        let cursor = self.place_inside(cx.rules, cursor);
         self.roles.push(ContainerRole::ProjectLevel { node, level, index: 0, cursor, outer });
         Interest::Inspect
     }
@@ -236,11 +240,17 @@ impl ItemsState {
         {
             return stopped;
         }
-        if kind != ValueKind::Object || cursor.is_hit() {
+        let is_removed = cursor.is_hit();
+        if kind != ValueKind::Object || (is_removed && !field.is_object) {
             return self.emit(cx, label, kind, cursor);
         }
-        self.open_labelled(cx, label, ValueKind::Array, cx.rules.drop_empty);
-        let cursor = cursor.element(cx.rules.removed(false), 0);
-        self.only_element(cx, field.is_object.then_some(node), kind, &cursor, true)
+        let cursor = match is_removed {
+            true => self.place_inside(cx.rules, cursor),
+            false => cursor.element(cx.rules.removed(false), 0),
+        };
+        if !is_removed {
+            self.open_labelled(cx, label, ValueKind::Array, cx.rules.drop_empty);
+        }
+        self.only_element(cx, field.is_object.then_some(node), kind, &cursor, !is_removed)
     }
 }

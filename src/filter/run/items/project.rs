@@ -38,6 +38,7 @@ use tamis_json::{Interest, ValueKind, ValueSlot};
 use super::label::Label;
 use super::seen_names::SeenNames;
 use super::{ContainerRole, Cx, ItemsState};
+use crate::filter::compile::items::ItemRules;
 use crate::filter::compile::select::SelectRules;
 use crate::spec::DuplicateKeys;
 
@@ -62,11 +63,12 @@ impl ItemsState {
                 self.serial += 1;
                 let names = self.seen.as_mut();
                 let names = names.is_some_and(|seen| SeenNames::begin(seen, select.names_of(node)));
+                let cursor = self.place_inside(cx.rules, cursor);
                 self.roles.push(ContainerRole::Project {
                     node,
                     wanted: WantedNames { serial: self.serial, left: at.members },
                     names,
-                    cursor: cursor.clone(),
+                    cursor,
                     wrapped: false,
                 });
                 Ok(Interest::Inspect)
@@ -122,7 +124,7 @@ impl ItemsState {
             return self.duplicate(cx);
         }
         let below = match (cursor.is_hit(), cursor.is_dead()) {
-            (true, _) => cursor.clone(),
+            (true, _) => Cursor::inside_hit(),
             (false, true) => Cursor::default(),
             (false, false) => cursor.member(rules.removed(false), Some(field.key.as_bytes())),
         };
@@ -133,7 +135,7 @@ impl ItemsState {
             false => Label::Given(written),
         };
         if field.levels > 0 {
-            return Ok(self.open_levels(cx, child, label, kind, below));
+            return Ok(self.open_levels(cx, child, label, kind, &below));
         }
         if field.is_object {
             return self.project(cx, child, label, kind, &below);
@@ -155,12 +157,12 @@ impl ItemsState {
         node: NodeId,
         label: Label<'_>,
         kind: ValueKind,
-        cursor: Cursor,
+        cursor: &Cursor,
     ) -> Interest {
         let Some(select) = &cx.rules.select else { return Interest::Skip };
         let field = select.projections.node(node);
         if field.is_some_and(|field| field.keeps_kinds) && kind != ValueKind::Array {
-            return self.keep_in_place_of_array(cx, node, label, kind, &cursor);
+            return self.keep_in_place_of_array(cx, node, label, kind, cursor);
         }
         if !kind.is_container() {
             return self.leave_out();
@@ -173,6 +175,7 @@ impl ItemsState {
         if outer {
             self.open_labelled(cx, label, ValueKind::Array, cx.rules.drop_empty);
         }
+        let cursor = self.place_inside(cx.rules, cursor);
         self.roles.push(ContainerRole::ProjectLevel { node, level: 1, index: 0, cursor, outer });
         Interest::Inspect
     }
@@ -205,9 +208,13 @@ impl ItemsState {
                 return Ok(self.leave_out());
             }
             let (level, index, cursor) = (*level + 1, *index, cursor.clone());
-            let outer = false;
-            self.roles.push(ContainerRole::ProjectLevel { node, level, index, cursor, outer });
-            return Ok(Interest::Inspect);
+            return Ok(self.enter_level(node, level, index, cursor));
+        }
+        // The elements of an array in place of an object take its place.
+        if field.is_object && field.keeps_kinds && kind == ValueKind::Array {
+            let (level, index, cursor) = (*level, *index, cursor.clone());
+            self.counts.other_kinds += 1;
+            return Ok(self.enter_level(node, level, index, cursor));
         }
         let below = match cursor.is_hit() {
             true => cursor.clone(),
@@ -221,11 +228,27 @@ impl ItemsState {
         }
     }
 
+    /// Enters a container inside that of a field, whose elements are counted with those around it.
+    fn enter_level(&mut self, node: NodeId, level: usize, index: u64, cursor: Cursor) -> Interest {
+        let outer = false;
+        self.roles.push(ContainerRole::ProjectLevel { node, level, index, cursor, outer });
+        Interest::Inspect
+    }
+
     /// Ends a container of a field with `[]` that is not the outermost one: the container around it goes on counting.
     pub(super) fn end_level(&mut self, written: u64) {
         if let Some(ContainerRole::ProjectLevel { index, .. }) = self.roles.last_mut() {
             *index = written;
         }
+    }
+
+    /// Returns the place inside a value that is read. A removed value counts here, and nothing inside it does.
+    pub(super) fn place_inside(&mut self, rules: &ItemRules, cursor: &Cursor) -> Cursor {
+        if !cursor.is_hit() {
+            return cursor.clone();
+        }
+        self.count_removed(rules, cursor);
+        Cursor::inside_hit()
     }
 
     /// Marks the leaves below a node as found. Returns `Stop` if the probe has decided by that.

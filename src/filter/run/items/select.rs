@@ -34,7 +34,7 @@
 
 use tamis_json::error::{LimitName, Raise};
 use tamis_json::path::PathToken;
-use tamis_json::path::trie::NodeId;
+use tamis_json::path::trie::{Cursor, NodeId};
 use tamis_json::policy::WantedNames;
 use tamis_json::{Interest, ValueKind, ValueSlot};
 
@@ -266,9 +266,7 @@ impl ItemsState {
     ) -> Interest {
         // Excluded values are read, too, so that hits do not depend on them.
         let is_excluded = source.exclude.is_hit();
-        if is_excluded && source.projection.is_none() {
-            self.counts.omitted += u64::from(cx.rules.is_omitted(&source.exclude));
-        }
+        self.count_removed(cx.rules, &source.exclude);
         // Without matches the array is empty, and `drop_empty` drops it.
         let deferred = cx.rules.drop_empty;
         if !is_excluded {
@@ -337,20 +335,16 @@ impl ItemsState {
         let (number, next) = (*number, *token + usize::from(!*each));
         // The end of the path: the match is an element of the output, which may have its own excluded parts.
         if next == source.path.0.len() {
-            if source.may_be_missed() {
-                if self.find(cx, number as usize) {
-                    return Ok(Interest::Stop);
-                }
-                if source.exclude.is_hit() {
-                    return Ok(Interest::Skip);
-                }
+            if source.may_be_missed() && self.find(cx, number as usize) {
+                return Ok(Interest::Stop);
             }
-            let cursor = match source.exclude.is_hit() {
-                true => source.exclude.clone(),
-                false => source.exclude.element(rules.removed(false), self.gathered),
-            };
+            let keeps_kinds = source.keeps_kinds.is_some();
+            if keeps_kinds && source.projection.is_some() && kind == ValueKind::Array {
+                return Ok(self.gather_each(number, next));
+            }
+            let cursor = self.of_element(cx, source);
             // A projection leaves out what is not an object.
-            let is_kept = source.projection.is_none() || source.keeps_kinds.is_some();
+            let is_kept = source.projection.is_none() || keeps_kinds;
             self.gathered += u64::from(is_kept || kind == ValueKind::Object);
             return match source.projection {
                 None => Ok(self.emit(cx, Label::None, kind, &cursor)),
@@ -374,6 +368,14 @@ impl ItemsState {
             each: false,
         });
         Ok(Interest::Inspect)
+    }
+
+    /// Returns the place of the next element of a source's array.
+    pub(super) fn of_element(&self, cx: &Cx<'_>, source: &SelectSource) -> Cursor {
+        match source.exclude.is_hit() {
+            true => Cursor::inside_hit(),
+            false => source.exclude.element(cx.rules.removed(false), self.gathered),
+        }
     }
 
     /// Starts to hold the value that begins now, because more than one output needs it. From now on
