@@ -38,6 +38,11 @@ pub(super) trait Probe: StageState {
 
     /// Returns the decision once no later byte can change it, with the offset of the byte that made it certain.
     fn decided(&self) -> Option<(Self::Decision, u64)>;
+
+    /// Returns the offset of the last byte that the probe had to see before it could read as far as it did.
+    fn needed(&self) -> u64 {
+        0
+    }
 }
 
 /// Where the rules read the input of a probe from.
@@ -171,6 +176,7 @@ where
         // probe.
         let decided = self.probe.decided();
         let failed_at = fed.as_ref().err().and_then(Error::offset);
+        let failed_at = failed_at.map(|at| at.max(self.probe.needed()));
         let at = decided.map(|(_, at)| at).or(failed_at);
         let at = at.unwrap_or(self.offset());
         let holds = matches!(self.input, Input::Once(_));

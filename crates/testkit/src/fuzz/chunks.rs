@@ -27,7 +27,8 @@ pub fn run(data: &[u8]) {
     let subject = Subject { program: &program, options: &options, document: &document };
     let whole = subject.push([]);
     let check = |driver: &str, run: &Run, emitted: bool| {
-        same(driver, &whole, run, emitted).unwrap_or_else(|why| panic!("{why}\n  {spec:?}"));
+        same(driver, &whole, run, emitted)
+            .unwrap_or_else(|why| panic!("{why}\n  {}\n  {spec:?}", document.escape_ascii()));
     };
     check(&format!("cuts at {cuts:?}"), &subject.push(cuts), true);
     let bytes = input.choices.byte_by_byte(document.len());

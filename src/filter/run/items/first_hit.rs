@@ -62,6 +62,11 @@ impl Probe for ItemsStage {
             _ => None,
         }
     }
+
+    /// An item is read after its verdict, which may need more of the input than an error inside it.
+    fn needed(&self) -> u64 {
+        self.state.tested_at
+    }
 }
 
 impl ItemsStage {

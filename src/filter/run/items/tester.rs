@@ -110,8 +110,9 @@ impl ItemTester {
     /// turns to the element after it. `None` if there is none yet.
     pub(super) fn next(&mut self) -> Option<(ItemVerdict, u64)> {
         self.members.gave_up = false;
+        let failed_at = self.failed.as_ref().and_then(Error::offset).unwrap_or_default();
         let next = self.state.verdicts.pop_front();
-        next.or_else(|| self.gives_up.then_some((ItemVerdict::Drop, 0)))
+        next.or_else(|| self.gives_up.then_some((ItemVerdict::Drop, failed_at)))
     }
 
     /// Whether the next element is tested by its members.

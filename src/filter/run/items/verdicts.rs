@@ -153,9 +153,12 @@ impl TesterState {
     /// Notes the verdict of the open item.
     fn decide(&mut self, verdict: ItemVerdict, offset: u64) {
         let Some(start) = self.undecided.take() else { return };
-        let is_too_large = offset.saturating_sub(start) > self.limit;
-        let verdict = if is_too_large { ItemVerdict::TooLarge } else { verdict };
-        self.verdicts.push_back((verdict, offset));
+        // An item is too large from the first byte over the limit on, wherever the input was cut.
+        let end = start.saturating_add(self.limit);
+        self.verdicts.push_back(match offset > end {
+            true => (ItemVerdict::TooLarge, end.saturating_add(1)),
+            false => (verdict, offset),
+        });
     }
 
     /// Gives up the open item if it is too large. `offset`: the end of what was read.
