@@ -172,14 +172,21 @@ fn hex(rest: &mut &[u8]) -> Option<u32> {
 
 /// Returns `text` as a JSON string, with its quotes.
 pub fn quote(text: &str) -> Vec<u8> {
-    let mut quoted = vec![b'"'];
-    for byte in text.bytes() {
-        match byte {
-            b'"' | b'\\' => quoted.extend([b'\\', byte]),
-            0..0x20 => quoted.extend(format!("\\u{byte:04x}").bytes()),
-            _ => quoted.push(byte),
+    let is_escaped = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+    let mut quoted = Vec::with_capacity(text.len() + 2);
+    quoted.push(b'"');
+    let mut rest = text.as_bytes();
+    while let Some(at) = rest.iter().position(is_escaped) {
+        let (plain, after) = rest.split_at(at);
+        quoted.extend_from_slice(plain);
+        match after.split_first() {
+            Some((byte @ (b'"' | b'\\'), _)) => quoted.extend([b'\\', *byte]),
+            Some((byte, _)) => quoted.extend(format!("\\u{byte:04x}").bytes()),
+            None => {}
         }
+        rest = after.get(1..).unwrap_or_default();
     }
+    quoted.extend_from_slice(rest);
     quoted.push(b'"');
     quoted
 }

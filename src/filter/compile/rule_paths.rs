@@ -51,7 +51,7 @@ pub(super) fn selected_steps(
     allowance: &mut RegexBudget,
 ) -> Result<SelectedPath, Error> {
     let parsed = parsed.map_err(|error| refused(&error, "select", entry, text))?;
-    steps(Ok(parsed.path.clone()), "select", entry, text, allowance)?;
+    charge(&parsed.path, "select", entry, allowance)?;
     Ok(parsed)
 }
 
@@ -71,14 +71,23 @@ pub(in crate::filter) fn steps(
     allowance: &mut RegexBudget,
 ) -> Result<Path, Error> {
     let path = path.map_err(|error| refused(&error, rule, entry, text))?;
+    charge(&path, rule, entry, allowance)?;
+    Ok(path)
+}
+
+/// Charges the steps of a path.
+fn charge(
+    path: &Path,
+    rule: &'static str,
+    entry: usize,
+    allowance: &mut RegexBudget,
+) -> Result<(), Error> {
     if path.0.len() > MAX_STEPS {
         let message = format!("{rule}: a path has {} steps, more than {MAX_STEPS}", path.0.len());
         return refuse_in(rule, entry, false, message);
     }
-    match allowance.take_steps(path.0.len()) {
-        Ok(()) => Ok(path),
-        Err(message) => refuse_in(rule, entry, false, format!("{rule}: {message}")),
-    }
+    let charged = allowance.take_steps(path.0.len());
+    charged.or_else(|message| refuse_in(rule, entry, false, format!("{rule}: {message}")))
 }
 
 /// Refuses an entry of a rule, or its key.

@@ -70,14 +70,14 @@ impl SelectRules {
         }
         let (mut projections, mut leaves) = (ProjectionsBuilder::default(), Vec::new());
         let mut sources = Vec::with_capacity(written.len());
-        let (mut names, mut keys) = (HashSet::new(), Vec::with_capacity(written.len()));
+        let mut names = HashSet::with_capacity(written.len());
+        let mut keys = Vec::with_capacity(written.len());
         for (entry, source) in written.iter().enumerate() {
             let Written { key, path: text, on_kind: own } = source;
             let parsed = read_selected(text, envelope);
             let parsed = selected_steps(parsed, entry, text, allowance)?;
-            let path = parsed.path.clone();
             let keeps = own.unwrap_or(on_kind) == OnKind::Keep;
-            let Some(name) = key.as_deref().or_else(|| path.last_name()) else {
+            let Some(name) = key.as_deref().or_else(|| parsed.path.last_name()) else {
                 let message = format!(
                     "select: {text} has no output key; add one: key={text}, in a file `key: \"{text}\"`"
                 );
@@ -96,24 +96,24 @@ impl SelectRules {
             let at_key = exclude.start().member(exclude, Some(name.as_bytes()));
             let quoted = key::quote(name);
             let plain = quoted.len() == name.len() + 2;
-            let last = path.0.last();
+            let last = parsed.path.0.last();
             let key_is_name =
                 plain && matches!(last, Some(PathToken::Name(last)) if **last == *name);
+            if !parsed.fields.is_empty() {
+                projections.add(entry, text, &parsed, keeps, &mut leaves, allowance)?;
+            }
             sources.push(SelectSource {
                 text: text.clone(),
                 path_len: parsed.path_len,
                 key_is_name,
-                path,
-                keeps_kinds: keeps.then(|| parsed.brackets.clone()),
+                path: parsed.path,
+                keeps_kinds: keeps.then_some(parsed.brackets),
                 passing: false,
                 exclude: at_key,
                 projection: None,
                 braces: None,
             });
             keys.push(quoted);
-            if !parsed.fields.is_empty() {
-                projections.add(entry, text, &parsed, keeps, &mut leaves, allowance)?;
-            }
         }
         for name in ENVELOPE {
             if envelope && names.insert(name.to_owned()) {

@@ -158,7 +158,10 @@ impl<'a> DotPathParser<'a> {
     fn name(&mut self) -> Result<PathToken, PathError> {
         self.blanks();
         let start = self.at;
-        let mut name = String::new();
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        let plain = self.rest().bytes().take_while(is_plain).count();
+        self.at += plain;
+        let mut name = self.text.get(start..self.at).unwrap_or_default().to_owned();
         let mut star = None;
         loop {
             match self.peek() {

@@ -126,6 +126,10 @@ impl Default for NameSlot {
 impl NameTable {
     /// Creates the table of these names.
     pub fn new(names: Vec<(Box<str>, NodeId)>) -> Self {
+        // Most nodes of a trie are leaves, and a table without slots has no name.
+        if names.is_empty() {
+            return Self { shift: u64::BITS - 1, ..Self::default() };
+        }
         let size = (names.len() * 8).next_power_of_two().max(2);
         let mut table = Self {
             slots: vec![NameSlot::default(); size],
