@@ -78,7 +78,7 @@ pub enum ScreenControl {
     InsertBlanks(u16),
     /// Hides the cursor: the program is about to repaint lines.
     HideCursor,
-    /// Begins an empty screen.
+    /// Begins an empty screen, with the cursor in its first row.
     NewScreen,
 }
 
@@ -123,7 +123,7 @@ impl SequenceParameters {
     fn control(self, last: u8, see: &mut dyn FnMut(TerminalEvent<'_>)) {
         use ScreenControl::{
             Column, DeleteChars, Down, EraseChars, EraseRow, EraseScreen, HideCursor, InsertBlanks,
-            Left, NewScreen, Restore, Right, Row, Save, Up,
+            Left, Restore, Right, Row, Save, Up,
         };
         if self.is_other {
             return;
@@ -136,15 +136,16 @@ impl SequenceParameters {
             match (last, first) {
                 (b'l', 25) => control(HideCursor),
                 // The alternate screen.
-                (b'h' | b'l', 47 | 1047 | 1049) => control(NewScreen),
+                (b'h' | b'l', 47 | 1047 | 1049) => control(EraseScreen(EraseRange::All)),
                 _ => {}
             }
             return;
         }
         let range = match first {
-            0 => EraseRange::After,
-            1 => EraseRange::Before,
-            _ => EraseRange::All,
+            0 => Some(EraseRange::After),
+            1 => Some(EraseRange::Before),
+            2 => Some(EraseRange::All),
+            _ => None,
         };
         match last {
             b'A' => control(Up(count)),
@@ -165,8 +166,11 @@ impl SequenceParameters {
                 control(Column(second.saturating_sub(1)));
             }
             b'd' => control(Row(place)),
-            b'J' => control(EraseScreen(range)),
-            b'K' => control(EraseRow(range)),
+            // The Linux console also erases the screen. Other terminals erase only what has scrolled out of it. So the text
+            // before is kept, and the text after is a new screen.
+            b'J' if first == 3 => control(EraseScreen(EraseRange::All)),
+            b'J' => range.into_iter().for_each(|range| control(EraseScreen(range))),
+            b'K' => range.into_iter().for_each(|range| control(EraseRow(range))),
             b'X' => control(EraseChars(count)),
             b'P' => control(DeleteChars(count)),
             b'@' => control(InsertBlanks(count)),

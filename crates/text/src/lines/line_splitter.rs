@@ -377,23 +377,23 @@ impl LineSplitter {
     /// Passes on the lines that no later text can change.
     fn settle(&mut self, screen: &mut TerminalScreen, take: &mut impl LineSink) {
         self.repaints = screen.holds;
-        self.pass_on_rows(screen, take);
+        screen.limit_frames();
+        while let Some(row) = screen.done.pop_front() {
+            screen.recycle(self.pass_on_row(row, take));
+        }
+        if std::mem::take(&mut screen.forgets) {
+            self.written.clear();
+        }
         for frame in screen.take_frames() {
             self.pass_on(&frame, LineEnd::Lf, take);
         }
     }
 
-    /// Passes on rows as soon as they are done, so that they do not pile up within a chunk.
+    /// Passes on lines as soon as they are done: they do not pile up, and their order does not depend on the chunks.
     fn pass_on_done(&mut self, take: &mut impl LineSink) {
-        if let Some(mut screen) = self.screen.take_if(|screen| !screen.done.is_empty()) {
-            self.pass_on_rows(&mut screen, take);
+        if let Some(mut screen) = self.screen.take_if(|screen| screen.has_done()) {
+            self.settle(&mut screen, take);
             self.screen = Some(screen);
-        }
-    }
-
-    fn pass_on_rows(&mut self, screen: &mut TerminalScreen, take: &mut impl LineSink) {
-        while let Some(row) = screen.done.pop_front() {
-            screen.recycle(self.pass_on_row(row, take));
         }
     }
 
@@ -405,20 +405,22 @@ impl LineSplitter {
             self.pass_on(&frame, LineEnd::Lf, take);
         }
         self.overwritten += u64::from(row.erased);
-        match row.end {
-            _ if row.is_known(&text) => self.written.push(&text),
-            None if text.is_empty() => {}
-            end => self.pass_on(&text, end.unwrap_or_default(), take),
+        let is_known = row.is_known(&text);
+        // A screen that ends has an unused row after its last one.
+        if is_known || row.end.is_some() || !text.is_empty() {
+            self.written.push(&text);
+            if !is_known {
+                self.pass_on(&text, row.end.unwrap_or_default(), take);
+            }
         }
         self.shown = text;
         row
     }
 
-    /// Passes on a complete line.
+    /// Passes on a complete line: a row, or a frame, which is on no row of the terminal.
     fn pass_on(&mut self, text: &[u8], end: LineEnd, take: &mut impl LineSink) {
         self.steps += text.len() as u64;
         self.seen += 1;
-        self.written.push(text);
         self.clean.line(text, end);
         take.line(TextLine { text, end });
     }

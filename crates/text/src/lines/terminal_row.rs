@@ -87,10 +87,13 @@ pub(super) struct TerminalRow {
     blanked: Option<Cell>,
     /// Bytes of input since a frame was looked at.
     unseen: usize,
-    /// The last kept frame, those before it, and the bytes of all that were before it.
+    /// The last kept frame.
     frame: Option<Vec<u8>>,
-    pub(super) frames: Vec<Vec<u8>>,
-    kept: usize,
+    /// The frames before it that wait to be passed on, and their bytes.
+    frames: Vec<Vec<u8>>,
+    waiting_bytes: usize,
+    /// The bytes of all frames before the last one.
+    kept_bytes: usize,
     /// A buffer for the row's text.
     scratch: Vec<u8>,
 }
@@ -168,6 +171,7 @@ impl TerminalRow {
 
     /// Appends text to a row without cells.
     pub(super) fn append(&mut self, text: &[u8]) {
+        debug_assert!(!self.has_cells, "the text would be lost");
         self.count(text.len());
         self.is_written |= !text.is_empty();
         self.bytes.extend_from_slice(text);
@@ -379,9 +383,10 @@ impl TerminalRow {
             return;
         }
         if let Some(before) = self.frame.take().filter(|before| !self.is_same(before, &text))
-            && self.kept + before.len() <= self.input.saturating_mul(FRAME_SHARE)
+            && self.kept_bytes + before.len() <= self.input.saturating_mul(FRAME_SHARE)
         {
-            self.kept += before.len();
+            self.kept_bytes += before.len();
+            self.waiting_bytes += before.len();
             self.frames.push(before);
         }
         self.frame = Some(text);
@@ -398,9 +403,20 @@ impl TerminalRow {
             && has_same_words(one, other)
     }
 
+    /// Returns the bytes of the frames that no later text can change.
+    pub(super) fn waiting_bytes(&self) -> usize {
+        self.waiting_bytes
+    }
+
+    /// Returns these frames.
+    pub(super) fn take_waiting_frames(&mut self) -> Vec<Vec<u8>> {
+        self.waiting_bytes = 0;
+        std::mem::take(&mut self.frames)
+    }
+
     /// Ends the row: returns the lines that precede it.
     pub(super) fn take_frames(&mut self, text: &[u8]) -> Vec<Vec<u8>> {
-        let mut frames = std::mem::take(&mut self.frames);
+        let mut frames = self.take_waiting_frames();
         frames.extend(self.frame.take().filter(|frame| !self.is_same(frame, text)));
         frames
     }
@@ -411,6 +427,7 @@ impl TerminalRow {
         self.erased |= other.erased;
         self.frames.append(&mut other.frames);
         self.frames.extend(other.frame);
+        self.waiting_bytes = self.frames.iter().map(Vec::len).sum();
     }
 
     /// Replaces the contents of a buffer by the text of the row. Trailing blanks are removed if the row has cells, so that the

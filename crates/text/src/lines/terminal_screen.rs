@@ -71,6 +71,10 @@ pub(super) struct TerminalScreen {
     /// Numbers in the text: of the first held row, and of the first row of the page.
     first: u64,
     page: u64,
+    /// Whether that row is the first one of the terminal.
+    knows_page: bool,
+    /// Whether a page has begun, so that no row before it can be taken back.
+    pub(super) forgets: bool,
     saved: Option<(u64, usize)>,
     /// Whether rows are held after their ends.
     pub(super) holds: bool,
@@ -93,6 +97,8 @@ impl TerminalScreen {
             column: None,
             first: 0,
             page: 0,
+            knows_page: false,
+            forgets: false,
             saved: None,
             holds: false,
             quiet: 0,
@@ -109,7 +115,8 @@ impl TerminalScreen {
         }
         self.row.take(text);
         (self.column, self.saved) = (None, None);
-        (self.first, self.page, self.quiet, self.holds) = (first, 0, 0, holds);
+        (self.first, self.page, self.knows_page, self.forgets) = (first, 0, false, false);
+        (self.quiet, self.holds) = (0, holds);
     }
 
     /// Keeps the buffers of a row for a later one.
@@ -270,13 +277,22 @@ impl TerminalScreen {
         self.done.extend(last);
     }
 
-    /// Returns the frames that precede the row of the cursor, if no row is above it.
-    pub(super) fn take_frames(&mut self) -> Vec<Vec<u8>> {
-        let frames: usize = self.row.frames.iter().map(Vec::len).sum();
-        if frames > FRAMES {
+    /// Whether there are rows or frames that can be passed on.
+    pub(super) fn has_done(&self) -> bool {
+        let waiting = self.row.waiting_bytes();
+        !self.done.is_empty() || waiting > 0 && (self.above.is_empty() || waiting > FRAMES)
+    }
+
+    /// Ends the rows above that of the cursor if too many of its frames wait for them.
+    pub(super) fn limit_frames(&mut self) {
+        if self.row.waiting_bytes() > FRAMES {
             self.finish(self.above.len());
         }
-        if self.above.is_empty() { std::mem::take(&mut self.row.frames) } else { Vec::new() }
+    }
+
+    /// Returns the frames that precede the row of the cursor, if no row is above it.
+    pub(super) fn take_frames(&mut self) -> Vec<Vec<u8>> {
+        if self.above.is_empty() { self.row.take_waiting_frames() } else { Vec::new() }
     }
 
     /// Applies a sequence.
@@ -306,7 +322,7 @@ impl TerminalScreen {
                 self.move_to_row(row);
             }
             Row(row) => {
-                if self.page < self.first {
+                if !self.knows_page || self.page < self.first {
                     self.new_page();
                 }
                 let from = usize::try_from(self.page - self.first).unwrap_or(usize::MAX);
@@ -319,7 +335,11 @@ impl TerminalScreen {
             Restore => self.restore(written),
             EraseRow(range) => self.erase_row(range),
             EraseScreen(EraseRange::All) | NewScreen => {
+                // An erased screen leaves the cursor in its row.
+                let row = self.first + self.above.len() as u64;
+                let is_home = control == NewScreen || self.knows_page && self.page == row;
                 self.new_page();
+                self.knows_page = is_home;
                 self.column = None;
             }
             EraseScreen(range) => self.erase_screen(range),
@@ -399,16 +419,22 @@ impl TerminalScreen {
         }
     }
 
+    /// Begins an empty page. Rows of earlier pages are out of reach.
     fn new_page(&mut self) {
         let column = self.column();
         self.finish_all();
-        self.stay_in(column);
-        self.page = self.first;
+        self.column = Some(column.min(FARTHEST));
+        (self.page, self.knows_page, self.forgets) = (self.first, true, true);
         self.hold();
     }
 
     fn restore(&mut self, written: &mut WrittenRows) {
         let Some((row, column)) = self.saved else { return self.move_to(0) };
+        if row < self.page {
+            // It was on an earlier page.
+            self.finish_all();
+            return self.stay_in(column);
+        }
         match row.checked_sub(self.first).and_then(|row| usize::try_from(row).ok()) {
             Some(row) if row == self.above.len() => {}
             Some(row) => self.move_to_row(row),

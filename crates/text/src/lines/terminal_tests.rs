@@ -33,34 +33,121 @@ fn rows(text: &str) -> Vec<String> {
     text.lines().map(words).filter(|line| !line.is_empty()).collect()
 }
 
+/// A random text for an empty screen. It moves the cursor only to rows that it has.
+fn screen(prng: &mut Prng) -> String {
+    const PIECES: [&str; 37] = [
+        "ab",
+        "c",
+        "de f",
+        "日本",
+        "é",
+        "x\u{301}",
+        "12345678",
+        "\t",
+        "\r",
+        "\r",
+        "\r\n",
+        "\r\n",
+        "\x08",
+        "\x1b[K",
+        "\x1b[1K",
+        "\x1b[2K",
+        "\x1b[G",
+        "\x1b[5G",
+        "\x1b[3C",
+        "\x1b[2D",
+        "\x1b[A",
+        "\x1b[2A",
+        "\x1b[F",
+        "\x1b[B",
+        "\x1b[E",
+        "\x1b[J",
+        "\x1b7",
+        "\x1b8",
+        "\x1b[2P",
+        "\x1b[@",
+        "\x1b[2X",
+        "\x1b[31m",
+        "\x1b[0m",
+        "\x1b[30G",
+        "\x1b[H",
+        "\x1b[2;5H",
+        "\x1b[3d",
+    ];
+    let (mut row, mut saved) = (0, 0);
+    // The cursor is hidden first, so that no row is written too early.
+    let mut text = "\x1b[?25l\x1b7".to_owned();
+    for _ in 0..prng.below(40) {
+        let piece = prng.pick(&PIECES);
+        match piece {
+            "\x1b[A" | "\x1b[F" if row < 1 => continue,
+            "\x1b[2A" if row < 2 => continue,
+            "\x1b[A" | "\x1b[F" => row -= 1,
+            "\x1b[2A" => row -= 2,
+            "\r\n" | "\x1b[B" | "\x1b[E" => row += 1,
+            "\x1b[H" => row = 0,
+            "\x1b[2;5H" => row = 1,
+            "\x1b[3d" => row = 2,
+            "\x1b7" => saved = row,
+            "\x1b8" => row = saved,
+            _ => {}
+        }
+        text += piece;
+    }
+    text
+}
+
 #[test]
 fn random_sequences() {
-    const PIECES: [&str; 34] = [
-        "ab", "c", "de f", "日本", "é", "x\u{301}", "12345678", "\t", "\r", "\r", "\r\n", "\r\n",
-        "\x08", "\x1b[K", "\x1b[1K", "\x1b[2K", "\x1b[G", "\x1b[5G", "\x1b[3C", "\x1b[2D",
-        "\x1b[A", "\x1b[2A", "\x1b[F", "\x1b[B", "\x1b[E", "\x1b[J", "\x1b7", "\x1b8", "\x1b[2P",
-        "\x1b[@", "\x1b[2X", "\x1b[31m", "\x1b[0m", "\x1b[30G",
-    ];
     let mut prng = Prng::named("terminals");
     for _ in 0..share(4_000) {
-        // The cursor is hidden first, so that no row is written too early.
-        let mut text = "\x1b[?25l\x1b7".to_owned();
-        let (mut row, mut saved) = (0, 0);
-        for _ in 0..prng.below(40) {
-            let piece = prng.pick(&PIECES);
-            match piece {
-                "\x1b[A" | "\x1b[F" if row < 1 => continue,
-                "\x1b[2A" if row < 2 => continue,
-                "\x1b[A" | "\x1b[F" => row -= 1,
-                "\x1b[2A" => row -= 2,
-                "\r\n" | "\x1b[B" | "\x1b[E" => row += 1,
-                "\x1b7" => saved = row,
-                "\x1b8" => row = saved,
-                _ => {}
-            }
-            text += piece;
+        let (mut text, mut expected) = (String::new(), Vec::new());
+        for _ in 0..1 + prng.below(3) {
+            let screen = screen(&mut prng);
+            expected.append(&mut model(screen.as_bytes()));
+            // All screens are kept, one after the other.
+            text += prng.pick(&["\x1bc", "\x1b[H\x1b[2J", "\x1b[2J\x1b[H"]);
+            text += &screen;
         }
-        assert_eq!(found(text.as_bytes()), model(text.as_bytes()), "{text:?}");
+        assert_eq!(found(text.as_bytes()), expected, "{text:?}");
+    }
+}
+
+/// `clear` (ncurses 6), the watchers of tsc and jest, and programs that take the whole screen begin it in these ways.
+const NEW_SCREENS: [&str; 8] = [
+    "\x1bc",
+    "\x1b[2J",
+    "\x1b[H\x1b[2J",
+    "\x1b[H\x1b[2J\x1b[3J",
+    "\x1b[2J\x1b[H",
+    "\x1b[2J\x1b[3J\x1b[H",
+    "\x1b[?1049h",
+    "\x1b[?1049h\x1b[22;0;0t\x1b[H",
+];
+
+#[test]
+fn a_new_screen_keeps_the_text_before_and_after_it() {
+    for begin in NEW_SCREENS {
+        for before in ["", "old", "old\n", "older\nold", "old\r", "older\r\nold\r\n", "\x1b[?25l"] {
+            let text = format!("{before}{begin}one\ntwo\rsix\r\n{begin}three\n");
+            let old = before.split(['\r', '\n']).filter(|line| line.starts_with("old"));
+            let kept: Vec<_> = old.chain(["one", "six", "three"]).collect();
+            assert_eq!(found(text.as_bytes()), kept, "{text:?}");
+        }
+    }
+}
+
+#[test]
+fn an_earlier_screen_is_out_of_reach() {
+    for (text, expected) in [
+        ("old 1\r\nold 2\r\n\x1bc\x1b[2Anew 1\r\n2\r\n", &["old 1", "old 2", "new 1", "2"][..]),
+        ("one two\n\x1b[2J\x1b[Aab\n", &["one two", "ab"]),
+        ("one\r\ntwo\r\n\x1b7\x1b[2J\x1b[Hfull\r\n\x1b8X\r\n", &["one", "two", "full", "X"]),
+        ("a\r\nb\x1b7\x1b[?1049h\x1b[H1\r\n2\x1b[?1049l\x1b8c\n", &["a", "b", "1", "2", "c"]),
+        ("x\n\x1b[HA one\n\x1b[2JDone: 3\n\x1b[HBye\n", &["x", "A one", "Done: 3", "Bye"]),
+        ("a\nb\n\x1b[2Jtext\x1b[Hother\n", &["a", "b", "text", "other"]),
+    ] {
+        assert_eq!(found(text.as_bytes()), expected, "{text:?}");
     }
 }
 
