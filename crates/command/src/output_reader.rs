@@ -45,9 +45,8 @@ impl OutputReader {
     /// Adds to a report what was read otherwise.
     pub(super) fn report(&self, text: TextReport) -> TextReport {
         let mut text = self.prefix.report(text);
-        let difference = self.decoder.difference();
-        text.bytes_in = text.bytes_in.wrapping_add(difference);
-        text.changed |= difference > 0;
+        text.bytes_in = text.bytes_in.wrapping_add(self.decoder.difference());
+        text.changed |= self.decoder.has_decoded();
         text
     }
 }

@@ -62,10 +62,13 @@ impl TextDecoder {
         }
     }
 
-    /// Passes on what is held: somebody waits for it, or the output has ended.
+    /// Passes on what is held, because somebody waits for it. A part of a byte order mark says nothing to anybody.
     pub(super) fn release(&mut self, next: &mut dyn FnMut(&[u8])) {
         match std::mem::take(&mut self.state) {
             DecoderState::Off => {}
+            DecoderState::Beginning(held) if may_begin_mark(&held) => {
+                self.state = DecoderState::Beginning(held);
+            }
             DecoderState::Beginning(held) => self.begin(held, true, next),
             DecoderState::Ascii(held) => {
                 self.pass(&held, next);
@@ -77,6 +80,10 @@ impl TextDecoder {
 
     /// Ends the output.
     pub(super) fn end(&mut self, next: &mut dyn FnMut(&[u8])) {
+        if let DecoderState::Beginning(held) = &mut self.state {
+            let held = std::mem::take(held);
+            self.begin(held, true, next);
+        }
         if let DecoderState::Ascii(held) = &mut self.state {
             let held = std::mem::take(held);
             self.ascii(held, b"\n", &mut |text| next(text.strip_suffix(b"\n").unwrap_or(text)));
@@ -84,6 +91,11 @@ impl TextDecoder {
         }
         self.release(next);
         self.decode(b"", true, next);
+    }
+
+    /// Whether the text differs from the bytes that were read, possibly with as many bytes.
+    pub(super) fn has_decoded(&self) -> bool {
+        matches!(self.state, DecoderState::Decoding(_))
     }
 
     /// Bytes that were read but are not in the decoded text, modulo 2^64.
@@ -101,10 +113,11 @@ impl TextDecoder {
     /// Decides by the first bytes.
     fn begin(&mut self, held: Vec<u8>, is_all: bool, next: &mut dyn FnMut(&[u8])) {
         let encoding = match held.as_slice() {
-            [] | [0xFE | 0xFF] if !is_all => {
+            part if !is_all && may_begin_mark(part) => {
                 self.state = DecoderState::Beginning(held);
                 return;
             }
+            // UTF-32.
             [0xFF, 0xFE, 0, 0, ..] => None,
             [0xFF, 0xFE, ..] => Some(UTF_16LE),
             [0xFE, 0xFF, ..] => Some(UTF_16BE),
@@ -186,6 +199,11 @@ impl TextDecoder {
     }
 }
 
+/// Whether more bytes may follow of a byte order mark, or of all that is known so far. That of UTF-32 begins like one of UTF-16.
+fn may_begin_mark(bytes: &[u8]) -> bool {
+    matches!(bytes, [] | [0xFE | 0xFF] | [0xFF, 0xFE] | [0xFF, 0xFE, 0])
+}
+
 /// Returns the encoding of units with a zero byte on one side.
 fn utf_16(bytes: &[u8]) -> Option<&'static Encoding> {
     let units = bytes.get(..UNITS)?.chunks_exact(2);
@@ -239,6 +257,23 @@ mod tests {
     }
 
     #[test]
+    fn a_pause_in_a_mark_does_not_decide() {
+        for bytes in [&b"\xFF\xFEa\0"[..], b"\xFE\xFF\0a", b"\xFF\xFE\0\0a\0\0\0"] {
+            let whole = decode(bytes, "C", bytes.len());
+            for at in 0..3 {
+                let (mut decoder, mut out) = (TextDecoder::new(None), Vec::new());
+                let (before, after) = bytes.split_at(at);
+                let mut take = |text: &[u8]| out.extend_from_slice(text);
+                decoder.write(before, &mut take);
+                decoder.release(&mut take);
+                decoder.write(after, &mut take);
+                decoder.end(&mut take);
+                assert_eq!(out, whole, "{at}: {}", bytes.escape_ascii());
+            }
+        }
+    }
+
+    #[test]
     fn encodings_that_are_certain_are_decoded() {
         let wide = |text: &str, big: bool| -> Vec<u8> {
             let bytes = |unit: u16| if big { unit.to_be_bytes() } else { unit.to_le_bytes() };
@@ -261,8 +296,12 @@ mod tests {
             ("clé: x\ny\n".as_bytes().to_vec(), "fr_FR.ISO-8859-1", "clé: x\ny\n".as_bytes()),
             (b"\xb4\xed\xce\xf3: x\n".to_vec(), "C", b"\xb4\xed\xce\xf3: x\n"),
             (b"\x80\0a\0".to_vec(), "C", b"\x80\0a\0"),
+            (b"\xFF\xFE\0\0a\0\0\0".to_vec(), "C", b"\xFF\xFE\0\0a\0\0\0"),
+            (b"\xFF\xFE\0".to_vec(), "C", "\u{fffd}".as_bytes()),
             (b"a\0b".to_vec(), "en_US.UTF-8", b"a\0b"),
             (b"x".to_vec(), "", b"x"),
+            (b"x".to_vec(), "fr_FR.ISO-8859-1", b"x"),
+            (b"\xe9".to_vec(), "fr_FR.ISO-8859-1", "é".as_bytes()),
             (b"".to_vec(), "", b""),
         ] {
             for chunk in [1, 2, 3, 1000] {
