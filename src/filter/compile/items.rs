@@ -148,6 +148,14 @@ impl ItemRules {
         self.with_omit.as_ref().filter(|_| !has_missed).unwrap_or(&self.exclude)
     }
 
+    /// Returns the place of an element. `place` is the place of the array. If the array is removed, so is every element.
+    pub(in crate::filter) fn element_place(&self, place: &Cursor, index: u64) -> Cursor {
+        match place.is_hit() {
+            true => Cursor::inside_hit(),
+            false => place.element(self.removed(false), index),
+        }
+    }
+
     /// Returns whether a value that is removed is counted as omitted.
     #[inline]
     pub(in crate::filter) fn is_omitted(&self, place: &Cursor) -> bool {

@@ -244,10 +244,7 @@ impl ItemsState {
         if kind != ValueKind::Object || (is_removed && !field.is_object) {
             return self.emit(cx, label, kind, cursor);
         }
-        let cursor = match is_removed {
-            true => self.place_inside(cx.rules, cursor),
-            false => cursor.element(cx.rules.removed(false), 0),
-        };
+        let cursor = cx.rules.element_place(&self.place_inside(cx.rules, cursor), 0);
         if !is_removed {
             self.open_labelled(cx, label, ValueKind::Array, cx.rules.drop_empty);
         }

@@ -190,49 +190,34 @@ impl ItemsState {
         };
         let node = *node;
         let Some(field) = select.projections.node(node) else { return Ok(Interest::Skip) };
-        if *level < field.levels {
-            if field.keeps_kinds && kind != ValueKind::Array {
-                let below = match cursor.is_hit() {
-                    true => cursor.clone(),
-                    false => cursor.element(rules.removed(false), *index),
-                };
-                *index += 1;
-                // A projection counts values of other kinds than objects.
-                self.counts.other_kinds += u64::from(!field.is_object || kind == ValueKind::Object);
-                return match field.is_object {
-                    true => self.project(cx, node, Label::None, kind, &below),
-                    false => Ok(self.emit(cx, Label::None, kind, &below)),
-                };
-            }
-            if !kind.is_container() {
-                return Ok(self.leave_out());
-            }
-            let (level, index, cursor) = (*level + 1, *index, cursor.clone());
-            return Ok(self.enter_level(node, level, index, cursor));
-        }
-        // The elements of an array in place of an object take its place.
-        if field.is_object && field.keeps_kinds && kind == ValueKind::Array {
-            let (level, index, cursor) = (*level, *index, cursor.clone());
-            self.counts.other_kinds += 1;
-            return Ok(self.enter_level(node, level, index, cursor));
-        }
-        let below = match cursor.is_hit() {
-            true => cursor.clone(),
-            false => cursor.element(rules.removed(false), *index),
+        let has_levels = *level < field.levels;
+        let is_entered = match (has_levels, field.keeps_kinds) {
+            (true, false) => kind.is_container(),
+            (true, true) => kind == ValueKind::Array,
+            // The elements of an array in place of an object take its place.
+            (false, keeps) => keeps && field.is_object && kind == ValueKind::Array,
         };
+        if is_entered {
+            // Its elements are counted with those around it.
+            self.counts.other_kinds += u64::from(!has_levels);
+            let (level, index, cursor) = (*level + usize::from(has_levels), *index, cursor.clone());
+            let role = ContainerRole::ProjectLevel { node, level, index, cursor, outer: false };
+            self.roles.push(role);
+            return Ok(Interest::Inspect);
+        }
+        if has_levels && !field.keeps_kinds {
+            return Ok(self.leave_out());
+        }
+        let below = rules.element_place(cursor, *index);
         let is_kept = !field.is_object || kind == ValueKind::Object || field.keeps_kinds;
         *index += u64::from(is_kept);
+        // A projection counts values of other kinds than objects.
+        let is_counted = has_levels && (!field.is_object || kind == ValueKind::Object);
+        self.counts.other_kinds += u64::from(is_counted);
         match field.is_object {
             true => self.project(cx, node, Label::None, kind, &below),
             false => Ok(self.emit(cx, Label::None, kind, &below)),
         }
-    }
-
-    /// Enters a container inside that of a field, whose elements are counted with those around it.
-    fn enter_level(&mut self, node: NodeId, level: usize, index: u64, cursor: Cursor) -> Interest {
-        let outer = false;
-        self.roles.push(ContainerRole::ProjectLevel { node, level, index, cursor, outer });
-        Interest::Inspect
     }
 
     /// Ends a container of a field with `[]` that is not the outermost one: the container around it goes on counting.

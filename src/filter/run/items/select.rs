@@ -372,10 +372,7 @@ impl ItemsState {
 
     /// Returns the place of the next element of a source's array.
     pub(super) fn of_element(&self, cx: &Cx<'_>, source: &SelectSource) -> Cursor {
-        match source.exclude.is_hit() {
-            true => Cursor::inside_hit(),
-            false => source.exclude.element(cx.rules.removed(false), self.gathered),
-        }
+        cx.rules.element_place(&source.exclude, self.gathered)
     }
 
     /// Starts to hold the value that begins now, because more than one output needs it. From now on

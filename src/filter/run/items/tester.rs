@@ -18,7 +18,7 @@
 
 use std::sync::Arc;
 
-use tamis_json::error::{Error, ErrorKind};
+use tamis_json::error::Error;
 use tamis_json::limits::Limits;
 use tamis_json::machine::{Machine, MachineConfig, ObjectAhead};
 use tamis_json::scan::Scanner;
@@ -192,10 +192,10 @@ impl ItemTester {
                     self.state.has_ended = true;
                     return;
                 }
-                // The stage finds an error of the document, too, if it validates all of it. A limit may only concern
-                // the tests.
+                // If the stage validates the whole document, it finds the same syntax errors. It also finds places that are too
+                // deep, because it counts from the root of the document. Other limits may only concern the tests.
                 let is_found = self.state.program.spec.validation == Validation::Full;
-                self.gives_up = is_found && error.kind() != ErrorKind::Limit;
+                self.gives_up = is_found && matches!(error.limit(), None | Some("depth"));
                 self.failed = Some(error);
             }
         }
