@@ -61,7 +61,7 @@ fn texts(input: &mut Input<'_>, declared: &model::Declared, text: &[u8], line: u
     let about = || format!("{}: {declared:?}, line {line}", text.escape_ascii());
     let expected = model::run(declared, text, line);
     // The model knows one line of a terminal.
-    let is_known = !declared.strip_ansi || model::knows(text);
+    let is_known = model::knows(declared, text);
     assert!(
         !is_known || found == expected,
         "{}\n  model: {}\n  here:  {}",
@@ -100,7 +100,7 @@ fn inside_of_a_string(input: &mut Input<'_>) {
     let subject = Subject { program: &program, limits: &limits, form: Form::Quoted, text };
     let (found, report) = split(&mut input.choices, subject);
     let Some(before) = said(text) else { return };
-    if declared.strip_ansi && !model::knows(before.as_bytes()) {
+    if !model::knows(&declared, before.as_bytes()) {
         return;
     }
     let about = || format!("{}: {declared:?}", text.escape_ascii());

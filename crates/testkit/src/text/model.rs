@@ -91,10 +91,18 @@ impl Line {
     }
 }
 
-/// Whether the model plays all movements of the cursor in a text, which writes nothing over what may be a failure.
-pub fn knows(text: &[u8]) -> bool {
+/// Whether the model knows what happens to a text: it plays all movements of the cursor, nothing is written over what may be a
+/// failure, and no line may be a heading, after which equal lines have a count of their own.
+pub fn knows(declared: &Declared, text: &[u8]) -> bool {
+    static HEADING: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"(?-u)[=#*~<>|\]]|--|:::::|::group").unwrap());
+    let may_count_anew = declared.dedup == Dedup::Everywhere && HEADING.is_match(text);
+    !may_count_anew && (!declared.strip_ansi || knows_screen(text))
+}
+
+fn knows_screen(text: &[u8]) -> bool {
     static FAILURE: LazyLock<Regex> = LazyLock::new(|| {
-        let words = r"err|fail|fatal|panic|except|abort|crit|severe|kill|denied|refused|cannot|unable|warn|not ";
+        let words = r"err|fail|fatal|panic|except|abort|crit|severe|kill|denied|refused|cannot|unable|warn|not |time|out of|space|disk|quota|lock|race|overflow|heap|segm|bus|illegal|dump|assert|undef|no such|directory|symbol|oom|unhealthy|exit|rc=|rc:|unre|could|can't|reject|conflict|broken|corrupt|crash|connection|fehl|fall|falh|hata|fel|feil|fejl|fout";
         let more = r"alert|emerg|evicted|back|sig|caused|terminated|fault|unhandled|uncaught|trace|: |:\d|E |E/|\[[EFW]";
         let signs = "[✗✖✘✕❌⨯🔴💥×✱：]|エラー|警告|致命|错误|錯誤|오류|경고";
         Regex::new(&format!("(?i-u:{words}|{more})|{signs}")).unwrap()
@@ -220,9 +228,9 @@ fn clean(declared: &Declared, line: &[u8], limit: usize) -> Option<Line> {
     }
     let mut row = Row::default();
     let mut passed: Vec<Vec<u8>> = Vec::new();
-    let stays = |head: &[u8]| stays_long(declared, head);
+    let decide = |head: &[u8]| stays_long(declared, head);
     for step in steps(&seven_bit(text)) {
-        row.take(step, limit, &stays, &mut passed);
+        row.take(step, limit, &decide, &mut passed);
     }
     let end = if row.returned && end == "\n" { "\r\n" } else { end };
     let shown = if row.plain { row.text.clone() } else { row.shown() };
@@ -236,7 +244,8 @@ fn clean(declared: &Declared, line: &[u8], limit: usize) -> Option<Line> {
     if row.long == Some(false) || shown.is_empty() && end.is_empty() {
         return None;
     }
-    judge(declared, &shown, end, limit)
+    // A broken tab may make a row longer than the limit.
+    stays(declared, &shown).then_some(Line { text: shown, end, long: false, lines: 1 })
 }
 
 fn judge(declared: &Declared, text: &[u8], end: &'static str, limit: usize) -> Option<Line> {

@@ -119,13 +119,18 @@ fn effect(sequence: &[u8]) -> Step<'_> {
     if !parameters.chars().all(|char| char.is_ascii_digit() || char == ';') {
         return Step::Nothing;
     }
-    let number: usize = parameters.split(';').next().unwrap_or_default().parse().unwrap_or(0);
+    // Numbers that are too large are the largest one.
+    let most = usize::from(u16::MAX);
+    let number = match parameters.split(';').next().unwrap_or_default() {
+        "" => 0,
+        digits => digits.parse().map_or(most, |number: usize| number.min(most)),
+    };
     match last {
         'a' | 'C' => Step::Right(number.max(1)),
         'D' => Step::Left(number.max(1)),
         'G' => Step::Column(number.max(1) - 1),
         'K' if number == 0 => Step::EraseAfter,
-        'K' if number >= 2 => Step::EraseAll,
+        'K' if number == 2 => Step::EraseAll,
         _ => Step::Nothing,
     }
 }
@@ -151,7 +156,9 @@ pub(super) struct Row {
     input: usize,
     /// The first cell, if a blank was just written over it.
     blanked: Option<Vec<u8>>,
-    fresh: bool,
+    /// Whether text was written since the cursor was at the beginning, and the column after it.
+    written: bool,
+    written_to: usize,
 }
 
 impl Default for Row {
@@ -166,7 +173,8 @@ impl Default for Row {
             resumed: false,
             input: 0,
             blanked: None,
-            fresh: false,
+            written: false,
+            written_to: 0,
         }
     }
 }
@@ -203,6 +211,7 @@ impl Row {
                 if let Some(old) = self.blanked.take() {
                     self.cells[0] = Some(old);
                 }
+                self.written = false;
                 self.returned = true;
             }
             Step::Backspace => {
@@ -238,15 +247,20 @@ impl Row {
         }
         self.returned &= matches!(step, Step::EraseAfter | Step::EraseAll);
         match step {
-            Step::Column(to) => self.column = to.min(self.cells.len().max(1000)),
+            Step::Column(to) => {
+                self.column = to.min(self.cells.len().max(1000));
+                self.written &= to > 0;
+            }
             Step::Right(by) => self.column = (self.column + by).min(self.cells.len().max(1000)),
             Step::Left(by) => self.column = self.column.saturating_sub(by),
             Step::EraseAll => {
+                self.erase_written(0);
                 self.blanked = self.blanked.take().filter(|_| self.cells.is_empty());
                 self.cells.clear();
             }
             Step::EraseAfter if self.column < self.cells.len() => {
                 self.blanked = None;
+                self.erase_written(self.column);
                 self.break_up(self.column);
                 self.cells.truncate(self.column);
             }
@@ -254,11 +268,18 @@ impl Row {
         }
     }
 
+    /// Text that is erased was complete, unless it is the rest of a longer one.
+    fn erase_written(&mut self, from: usize) {
+        let is_text = self.cells[from.min(self.cells.len())..].iter().any(Option::is_some);
+        self.written &= !is_text || from >= self.written_to;
+    }
+
     /// Makes cells of the text.
     fn split(&mut self) {
         if !std::mem::take(&mut self.plain) {
             return;
         }
+        let is_returned = self.returned;
         let text = std::mem::take(&mut self.text);
         (self.input, self.column) = (0, 0);
         for step in steps(&text) {
@@ -267,7 +288,7 @@ impl Row {
             }
         }
         self.input = text.len();
-        self.fresh = false;
+        self.written = !text.is_empty() && !is_returned;
     }
 
     fn length(&self) -> usize {
@@ -283,7 +304,6 @@ impl Row {
             self.split();
             self.returned = false;
             self.column = 0;
-            self.fresh = true;
         }
         if !self.plain {
             let gap = self.column.saturating_sub(self.cells.len());
@@ -312,6 +332,7 @@ impl Row {
                 self.cells.resize(column, None);
                 self.cells.push(Some(b"\t".to_vec()));
                 self.cells.resize(next, Some(Vec::new()));
+                (self.written, self.written_to) = (true, next);
             }
             self.column = next;
             return;
@@ -331,12 +352,12 @@ impl Row {
             cell.extend(bytes);
             return;
         }
-        let fresh = std::mem::take(&mut self.fresh);
+        let is_first = !std::mem::replace(&mut self.written, true);
         let columns = width.max(1);
         let old = self.cells.get(column).cloned().flatten();
         if let Some(old) = old
             && column == 0
-            && fresh
+            && is_first
             && blanked.is_none()
             && bytes == b" "
             && old != b" "
@@ -355,6 +376,7 @@ impl Row {
         }
         self.cells[column] = Some(bytes.to_vec());
         self.column = column + columns;
+        self.written_to = self.column;
     }
 
     /// Turns the character at a column into gaps.
