@@ -405,13 +405,10 @@ impl LineSplitter {
             self.pass_on(&frame, LineEnd::Lf, take);
         }
         self.overwritten += u64::from(row.erased);
-        let is_known = row.is_known(&text);
-        // A screen that ends has an unused row after its last one.
-        if is_known || row.end.is_some() || !text.is_empty() {
-            self.written.push(&text);
-            if !is_known {
-                self.pass_on(&text, row.end.unwrap_or_default(), take);
-            }
+        self.written.push(&text);
+        let is_line = row.end.is_some() || !text.is_empty();
+        if is_line && !row.is_known(&text) {
+            self.pass_on(&text, row.end.unwrap_or_default(), take);
         }
         self.shown = text;
         row
@@ -516,7 +513,7 @@ impl LineSplitter {
         let Some(mut screen) = self.screen.take() else { return self.close(end, take) };
         screen.line_feed(end);
         if !screen.holds {
-            screen.finish_all();
+            screen.finish_above();
         }
         self.settle(&mut screen, take);
         if screen.holds {

@@ -68,12 +68,14 @@ pub(super) struct TerminalScreen {
     below: VecDeque<TerminalRow>,
     /// The column of the cursor. Without one it is at the end of a row without cells.
     column: Option<usize>,
-    /// Numbers in the text: of the first held row, and of the first row of the page.
+    /// Numbers in the text: of the first held row, of the first row of the page, and of the first one after the last screen
+    /// that was erased.
     first: u64,
     page: u64,
-    /// Whether that row is the first one of the terminal.
+    oldest: u64,
+    /// Whether the page begins with the first row of the terminal.
     knows_page: bool,
-    /// Whether a page has begun, so that no row before it can be taken back.
+    /// Whether a screen was erased, so that no row of it can be taken back.
     pub(super) forgets: bool,
     saved: Option<(u64, usize)>,
     /// Whether rows are held after their ends.
@@ -97,6 +99,7 @@ impl TerminalScreen {
             column: None,
             first: 0,
             page: 0,
+            oldest: 0,
             knows_page: false,
             forgets: false,
             saved: None,
@@ -115,7 +118,8 @@ impl TerminalScreen {
         }
         self.row.take(text);
         (self.column, self.saved) = (None, None);
-        (self.first, self.page, self.knows_page, self.forgets) = (first, 0, false, false);
+        (self.first, self.page, self.oldest) = (first, 0, 0);
+        (self.knows_page, self.forgets) = (false, false);
         (self.quiet, self.holds) = (0, holds);
     }
 
@@ -128,6 +132,11 @@ impl TerminalScreen {
 
     fn new_row(&mut self) -> TerminalRow {
         self.spare.take().unwrap_or_else(|| TerminalRow::new(self.mode))
+    }
+
+    /// Number of the row of the cursor.
+    fn row_number(&self) -> u64 {
+        self.first + self.above.len() as u64
     }
 
     /// Number of held rows.
@@ -211,7 +220,11 @@ impl TerminalScreen {
         self.row.end = Some(end);
         self.row.end_frame();
         self.quiet += 1;
-        let below = self.below.pop_front();
+        // Where the rows before the page are on the terminal is not known. Their text does not run into those of the page,
+        // such as the bar that apt writes into the last one.
+        let is_before_page = self.knows_page && self.row_number() + 1 == self.page;
+        self.page += u64::from(is_before_page);
+        let below = if is_before_page { None } else { self.below.pop_front() };
         let is_last = below.is_none();
         let next = below.unwrap_or_else(|| self.new_row());
         self.above.push_back(std::mem::replace(&mut self.row, next));
@@ -219,8 +232,8 @@ impl TerminalScreen {
         while self.rows() > ROWS && !self.above.is_empty() || self.cost() > HELD {
             self.finish(1);
         }
-        if self.quiet > ROWS && is_last {
-            self.finish(self.above.len());
+        if self.quiet > ROWS && self.below.is_empty() {
+            self.finish_above();
             self.holds = false;
         }
     }
@@ -239,6 +252,11 @@ impl TerminalScreen {
             self.done.push_back(row);
             self.first += 1;
         }
+    }
+
+    /// Ends the rows above that of the cursor.
+    pub(super) fn finish_above(&mut self) {
+        self.finish(self.above.len());
     }
 
     /// Ends all rows and begins a new one.
@@ -330,15 +348,16 @@ impl TerminalScreen {
             }
             Save => {
                 let column = self.column();
-                self.saved = Some((self.first + self.above.len() as u64, column));
+                self.saved = Some((self.row_number(), column));
             }
             Restore => self.restore(written),
             EraseRow(range) => self.erase_row(range),
             EraseScreen(EraseRange::All) | NewScreen => {
                 // An erased screen leaves the cursor in its row.
-                let row = self.first + self.above.len() as u64;
-                let is_home = control == NewScreen || self.knows_page && self.page == row;
+                let is_at_top = self.knows_page && self.page == self.row_number();
+                let is_home = control == NewScreen || is_at_top;
                 self.new_page();
+                (self.oldest, self.forgets) = (self.first, true);
                 self.knows_page = is_home;
                 self.column = None;
             }
@@ -419,19 +438,18 @@ impl TerminalScreen {
         }
     }
 
-    /// Begins an empty page. Rows of earlier pages are out of reach.
+    /// Begins an empty page.
     fn new_page(&mut self) {
         let column = self.column();
         self.finish_all();
         self.column = Some(column.min(FARTHEST));
-        (self.page, self.knows_page, self.forgets) = (self.first, true, true);
+        (self.page, self.knows_page) = (self.first, true);
         self.hold();
     }
 
     fn restore(&mut self, written: &mut WrittenRows) {
         let Some((row, column)) = self.saved else { return self.move_to(0) };
-        if row < self.page {
-            // It was on an earlier page.
+        if row < self.oldest {
             self.finish_all();
             return self.stay_in(column);
         }

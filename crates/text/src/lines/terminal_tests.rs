@@ -2,7 +2,7 @@
 //!
 //! The sessions in `corpus/terminal` were recorded with `script`, in a terminal of 200 columns: npm 9, pnpm 10, yarn 4, pip 23,
 //! cargo 1.9x, vitest 4, node 20, jest 30 and playwright 1.6x (tests), turbo 2, nx, pre-commit 4, shellcheck,
-//! docker 28, docker-compose 1.29, podman 4.3, Maven 3.8, terraform 1.11, gradle 4.4 and bazel 4.2.
+//! docker 28, docker-compose 1.29, podman 4.3, Maven 3.8, terraform 1.11, gradle 4.4, bazel 4.2, and `clear` of ncurses 6.4.
 
 use std::num::NonZero;
 
@@ -113,16 +113,18 @@ fn random_sequences() {
     }
 }
 
-/// `clear` (ncurses 6), the watchers of tsc and jest, and programs that take the whole screen begin it in these ways.
-const NEW_SCREENS: [&str; 8] = [
+/// `clear` (ncurses 6.4), the watchers of tsc 5.9 and jest 30, and `watch` (procps 4.0) begin a screen in some of these ways. The
+/// others are parts of them, and the reset of a terminal.
+const NEW_SCREENS: [&str; 9] = [
     "\x1bc",
     "\x1b[2J",
     "\x1b[H\x1b[2J",
     "\x1b[H\x1b[2J\x1b[3J",
     "\x1b[2J\x1b[H",
     "\x1b[2J\x1b[3J\x1b[H",
+    "\x1b[2J\x1b[0f",
     "\x1b[?1049h",
-    "\x1b[?1049h\x1b[22;0;0t\x1b[H",
+    "\x1b[?1049h\x1b[22;0;0t\x1b[H\x1b[2J",
 ];
 
 #[test]
@@ -151,6 +153,22 @@ fn an_earlier_screen_is_out_of_reach() {
     }
 }
 
+/// As apt 2.6 writes it into the last row of a terminal with 24 rows: it saves the cursor, jumps, and restores the cursor.
+#[test]
+fn a_bar_at_the_bottom_is_one_row_apart_from_the_text() {
+    let mut text = "begin\r\n\n\x1b7\x1b[0;23r\x1b8\x1b[1A".to_owned();
+    let mut expected = vec!["begin".to_owned()];
+    for number in 0..60 {
+        let line = format!("Setting up package-{number} (1.{number}) ...");
+        text += &format!(
+            "{line}\r\n\x1b7\x1b[24;0f\x1b[42mProgress: [{number:3}%]\x1b[49m [###...] \x1b8"
+        );
+        expected.push(line);
+    }
+    expected.push("Progress: [ 59%] [###...]".to_owned());
+    assert_eq!(found(text.as_bytes()), expected);
+}
+
 #[test]
 fn recorded_sessions() {
     let mut sessions = 0;
@@ -171,7 +189,7 @@ fn recorded_sessions() {
         assert!(kept <= 12, "{session}: {others:#?}");
         sessions += 1;
     }
-    assert!(sessions >= 24, "{sessions}");
+    assert!(sessions >= 27, "{sessions}");
 }
 
 /// A program may write parts of a long row again and again, each time with other letters.
