@@ -199,7 +199,7 @@ impl TextDecoder {
     }
 }
 
-/// Whether more bytes may follow of a byte order mark, or of all that is known so far. That of UTF-32 begins like one of UTF-16.
+/// Whether this may be the beginning of a byte order mark that is not complete. That of UTF-32 begins with one of UTF-16.
 fn may_begin_mark(bytes: &[u8]) -> bool {
     matches!(bytes, [] | [0xFE | 0xFF] | [0xFF, 0xFE] | [0xFF, 0xFE, 0])
 }

@@ -89,7 +89,7 @@ fn tokens(choices: &mut Choose<'_>, spec: Spec, document: &[u8], size: usize) {
     let fits = report.tokens_result.is_none_or(|tokens| tokens <= 2 * limit + 16);
     assert!(
         output.len() <= size + MARK && (fits || report.budget_exceeded),
-        "{limit} tokens make it longer: {}\n  {}\n  {spec:?}",
+        "{limit} tokens, and more than a mark or more than twice as many: {}\n  {}\n  {spec:?}",
         document.escape_ascii(),
         output.escape_ascii()
     );
