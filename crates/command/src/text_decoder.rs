@@ -199,7 +199,7 @@ impl TextDecoder {
     }
 }
 
-/// Whether this may be the beginning of a byte order mark that is not complete. That of UTF-32 begins with one of UTF-16.
+/// Returns whether the bytes are an incomplete byte order mark. The mark of UTF-32 begins with one of UTF-16.
 fn may_begin_mark(bytes: &[u8]) -> bool {
     matches!(bytes, [] | [0xFE | 0xFF] | [0xFF, 0xFE] | [0xFF, 0xFE, 0])
 }

@@ -27,6 +27,8 @@
 //! return ends the sequences that contain text (OSC and the like). A line end ends all sequences, see
 //! [`Terminal::end_line`].
 
+use std::num::NonZero;
+
 const ESC: u8 = 0x1b;
 const CR: u8 = b'\r';
 const BS: u8 = 0x08;
@@ -62,6 +64,11 @@ pub enum ScreenControl {
     Up(u16),
     /// Moves by rows, in the same column.
     Down(u16),
+    /// Moves up by one row. In the first row of the screen, the rows move down instead.
+    ReverseLineFeed,
+    /// Sets the scrolling region to this number of rows at the top of the screen. `None`: all rows scroll, or the region does
+    /// not begin with the first row. Terminals also move to the first row, but programs put the cursor elsewhere at once.
+    ScrollFirst(Option<NonZero<u16>>),
     /// Remembers the place of the cursor.
     Save,
     /// Moves to the remembered place.
@@ -80,6 +87,8 @@ pub enum ScreenControl {
     HideCursor,
     /// Begins an empty screen, with the cursor in its first row.
     NewScreen,
+    /// Leaves the alternate screen. The cursor returns to the place in the main screen where it was.
+    LeaveScreen,
 }
 
 /// The part of a row or screen that is erased.
@@ -123,7 +132,7 @@ impl SequenceParameters {
     fn control(self, last: u8, see: &mut dyn FnMut(TerminalEvent<'_>)) {
         use ScreenControl::{
             Column, DeleteChars, Down, EraseChars, EraseRow, EraseScreen, HideCursor, InsertBlanks,
-            Left, Restore, Right, Row, Save, Up,
+            LeaveScreen, Left, Restore, Right, Row, Save, ScrollFirst, Up,
         };
         if self.is_other {
             return;
@@ -136,7 +145,8 @@ impl SequenceParameters {
             match (last, first) {
                 (b'l', 25) => control(HideCursor),
                 // The alternate screen.
-                (b'h' | b'l', 47 | 1047 | 1049) => control(EraseScreen(EraseRange::All)),
+                (b'h', 47 | 1047 | 1049) => control(EraseScreen(EraseRange::All)),
+                (b'l', 47 | 1047 | 1049) => control(LeaveScreen),
                 _ => {}
             }
             return;
@@ -174,6 +184,10 @@ impl SequenceParameters {
             b'X' => control(EraseChars(count)),
             b'P' => control(DeleteChars(count)),
             b'@' => control(InsertBlanks(count)),
+            // The first and the last row of the scrolling region. A region of one row is invalid.
+            b'r' if second == 0 || second > count => {
+                control(ScrollFirst(NonZero::new(second).filter(|_| count == 1)));
+            }
             b's' => control(Save),
             b'u' => control(Restore),
             _ => {}
@@ -186,7 +200,7 @@ fn short_control(last: u8) -> Option<ScreenControl> {
     match last {
         b'7' => Some(ScreenControl::Save),
         b'8' => Some(ScreenControl::Restore),
-        b'M' => Some(ScreenControl::Up(1)),
+        b'M' => Some(ScreenControl::ReverseLineFeed),
         b'c' => Some(ScreenControl::NewScreen),
         _ => None,
     }

@@ -89,7 +89,8 @@ fn tokens(choices: &mut Choose<'_>, spec: Spec, document: &[u8], size: usize) {
     let fits = report.tokens_result.is_none_or(|tokens| tokens <= 2 * limit + 16);
     assert!(
         output.len() <= size + MARK && (fits || report.budget_exceeded),
-        "{limit} tokens, and more than a mark or more than twice as many: {}\n  {}\n  {spec:?}",
+        "the output may have {size} bytes and a mark, and {} tokens unless it says `budget_exceeded`: {}\n  {}\n  {spec:?}",
+        2 * limit + 16,
         document.escape_ascii(),
         output.escape_ascii()
     );

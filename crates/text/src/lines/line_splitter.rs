@@ -433,9 +433,20 @@ impl LineSplitter {
     /// Applies a sequence.
     fn control(&mut self, control: ScreenControl) {
         use ScreenControl::{
-            Column, Down, EraseRow, HideCursor, Left, NewScreen, Restore, Row, Up,
+            Column, Down, EraseRow, HideCursor, LeaveScreen, Left, NewScreen, Restore,
+            ReverseLineFeed, Row, ScrollFirst, Up,
         };
-        let leaves = matches!(control, Row(_) | Up(_) | Down(_) | Restore | NewScreen);
+        if let ScrollFirst(_) = control {
+            // It moves nothing, and concerns the rows of a screen.
+            if let Some(screen) = &mut self.screen {
+                screen.control(control, &mut self.written);
+            }
+            return;
+        }
+        let leaves = matches!(
+            control,
+            Row(_) | Up(_) | Down(_) | ReverseLineFeed | Restore | NewScreen | LeaveScreen
+        );
         if self.fate != OpenLineState::Held || self.resumed && leaves {
             // Text that was passed on remains. The cursor returns or leaves the line: what follows is another one.
             self.returned |= leaves || matches!(control, Column(_));

@@ -12,6 +12,9 @@
 //! The size of the terminal is unknown, so rows are as long as their texts, and there are as many as the text has. A movement
 //! to a row that was already written takes its text back from [`WrittenRows`]; if it changes, it is written again. An erased
 //! screen ends all rows that are held: nothing that was shown is lost.
+//!
+//! Sequences that name a row of the terminal begin a page, because the rows before it have no known place on the terminal. A
+//! line feed does not move from these rows into the page: it inserts a row between them.
 
 use std::collections::VecDeque;
 
@@ -21,6 +24,8 @@ use crate::ansi::{EraseRange, ScreenControl};
 
 /// The most rows that are held. Real terminals have fewer.
 const ROWS: usize = 128;
+/// The rows of the smallest terminal. After this number of line feeds without text, the text before them has scrolled out.
+const SCREEN: usize = 10;
 /// The most memory of held rows, in bytes, apart from that of the last one.
 const HELD: usize = 256 << 10;
 /// The most bytes of frames that wait for rows above them.
@@ -68,13 +73,16 @@ pub(super) struct TerminalScreen {
     below: VecDeque<TerminalRow>,
     /// The column of the cursor. Without one it is at the end of a row without cells.
     column: Option<usize>,
-    /// Numbers in the text: of the first held row, of the first row of the page, and of the first one after the last screen
-    /// that was erased.
+    /// The number of the first held row in the text.
     first: u64,
+    /// The number of the first row of the page.
     page: u64,
+    /// The number of the first row after the last erased screen. Earlier rows are out of reach.
     oldest: u64,
     /// Whether the page begins with the first row of the terminal.
     knows_page: bool,
+    /// The number of rows that scroll, if the rows below them do not.
+    scrolling: Option<u64>,
     /// Whether a screen was erased, so that no row of it can be taken back.
     pub(super) forgets: bool,
     saved: Option<(u64, usize)>,
@@ -101,6 +109,7 @@ impl TerminalScreen {
             page: 0,
             oldest: 0,
             knows_page: false,
+            scrolling: None,
             forgets: false,
             saved: None,
             holds: false,
@@ -119,7 +128,7 @@ impl TerminalScreen {
         self.row.take(text);
         (self.column, self.saved) = (None, None);
         (self.first, self.page, self.oldest) = (first, 0, 0);
-        (self.knows_page, self.forgets) = (false, false);
+        (self.knows_page, self.scrolling, self.forgets) = (false, None, false);
         (self.quiet, self.holds) = (0, holds);
     }
 
@@ -220,22 +229,44 @@ impl TerminalScreen {
         self.row.end = Some(end);
         self.row.end_frame();
         self.quiet += 1;
-        // Where the rows before the page are on the terminal is not known. Their text does not run into those of the page,
-        // such as the bar that apt writes into the last one.
-        let is_before_page = self.knows_page && self.row_number() + 1 == self.page;
-        self.page += u64::from(is_before_page);
-        let below = if is_before_page { None } else { self.below.pop_front() };
-        let is_last = below.is_none();
-        let next = below.unwrap_or_else(|| self.new_row());
+        let is_new = self.insert_rows(1) || self.below.is_empty();
+        let next = self.below.pop_front().unwrap_or_else(|| self.new_row());
+        self.column = if is_new { None } else { Some(0) };
         self.above.push_back(std::mem::replace(&mut self.row, next));
-        self.column = if is_last { None } else { Some(0) };
-        while self.rows() > ROWS && !self.above.is_empty() || self.cost() > HELD {
-            self.finish(1);
-        }
-        if self.quiet > ROWS && self.below.is_empty() {
+        self.limit_rows();
+        if self.quiet > ROWS && is_new && self.below.is_empty() {
             self.finish_above();
             self.holds = false;
         }
+    }
+
+    /// Ends the first rows above the cursor if too many are held.
+    fn limit_rows(&mut self) {
+        while self.rows() > ROWS && !self.above.is_empty() || self.cost() > HELD {
+            self.finish(1);
+        }
+    }
+
+    /// Inserts rows if the cursor would move down into the page, or out of the rows that scroll, by moving `count` rows.
+    /// Otherwise text would overwrite the bar that apt writes into the last row. Returns whether rows were inserted.
+    fn insert_rows(&mut self, count: usize) -> bool {
+        let row = self.row_number();
+        let end = match self.scrolling {
+            _ if !self.knows_page => return false,
+            _ if row < self.page => self.page,
+            Some(scrolling) if row < self.page + scrolling => self.page + scrolling,
+            _ => return false,
+        };
+        let room = usize::try_from(end - row).unwrap_or(usize::MAX);
+        for _ in room..=count {
+            let row = self.new_row();
+            self.below.insert(self.below.len().min(room - 1), row);
+            if let Some((saved, _)) = &mut self.saved {
+                *saved += u64::from(*saved >= self.page);
+            }
+            self.page += 1;
+        }
+        room <= count
     }
 
     /// Memory of the rows above the cursor.
@@ -254,7 +285,7 @@ impl TerminalScreen {
         }
     }
 
-    /// Ends the rows above that of the cursor.
+    /// Ends the rows above the cursor.
     pub(super) fn finish_above(&mut self) {
         self.finish(self.above.len());
     }
@@ -317,7 +348,8 @@ impl TerminalScreen {
     pub(super) fn control(&mut self, control: ScreenControl, written: &mut WrittenRows) {
         use ScreenControl::{
             Column, DeleteChars, Down, EraseChars, EraseRow, EraseScreen, HideCursor, InsertBlanks,
-            Left, NewScreen, Restore, Right, Row, Save, Up,
+            LeaveScreen, Left, NewScreen, Restore, ReverseLineFeed, Right, Row, Save, ScrollFirst,
+            Up,
         };
         self.row.sequence(match control {
             Column(to) => to.saturating_add(1),
@@ -334,17 +366,19 @@ impl TerminalScreen {
                 let column = self.column().saturating_sub(usize::from(count));
                 self.move_to(column);
             }
-            Up(count) => self.up(usize::from(count), written),
-            Down(count) => {
-                let row = self.above.len().saturating_add(usize::from(count));
-                self.move_to_row(row);
+            Up(count) => {
+                let most = self.rows_above_on_page();
+                self.up(usize::from(count).min(most), written);
             }
-            Row(row) => {
-                if !self.knows_page || self.page < self.first {
-                    self.new_page();
-                }
-                let from = usize::try_from(self.page - self.first).unwrap_or(usize::MAX);
-                self.move_to_row(from.saturating_add(usize::from(row)));
+            Down(count) => self.down(usize::from(count)),
+            ReverseLineFeed if self.rows_above_on_page() == 0 => self.new_page(),
+            ReverseLineFeed => self.up(1, written),
+            Row(row) => self.move_to_page(usize::from(row)),
+            ScrollFirst(rows) => {
+                self.scrolling = rows.map(|rows| u64::from(rows.get()));
+                // The cursor is at most in the row below them. Earlier rows have scrolled out of the terminal.
+                let page = self.row_number().saturating_sub(self.scrolling.unwrap_or(u64::MAX));
+                self.page = self.page.max(page);
             }
             Save => {
                 let column = self.column();
@@ -352,15 +386,12 @@ impl TerminalScreen {
             }
             Restore => self.restore(written),
             EraseRow(range) => self.erase_row(range),
-            EraseScreen(EraseRange::All) | NewScreen => {
-                // An erased screen leaves the cursor in its row.
-                let is_at_top = self.knows_page && self.page == self.row_number();
-                let is_home = control == NewScreen || is_at_top;
-                self.new_page();
-                (self.oldest, self.forgets) = (self.first, true);
-                self.knows_page = is_home;
-                self.column = None;
+            EraseScreen(EraseRange::All) => self.erase_page(self.is_at_top()),
+            NewScreen => {
+                self.scrolling = None;
+                self.erase_page(true);
             }
+            LeaveScreen => self.erase_page(false),
             EraseScreen(range) => self.erase_screen(range),
             EraseChars(count) => {
                 let column = self.column();
@@ -416,12 +447,54 @@ impl TerminalScreen {
         self.hold();
     }
 
+    fn down(&mut self, count: usize) {
+        let count = count.min((ROWS - 1).saturating_sub(self.above.len()));
+        self.insert_rows(count);
+        self.move_to_row(self.above.len() + count);
+        self.limit_rows();
+    }
+
     /// Moves to a held row or to a new one below.
     fn move_to_row(&mut self, row: usize) {
         let column = self.column();
         self.go_to_row(row.min(self.above.len().max(ROWS - 1)));
         self.stay_in(column);
         self.hold();
+    }
+
+    /// Moves to a row of the page.
+    fn move_to_page(&mut self, row: usize) {
+        if !self.knows_page || self.page < self.first {
+            // The last row before the page stays, because the cursor may return to it.
+            let column = self.column();
+            self.go_to_row(self.rows() - 1);
+            self.finish_above();
+            self.stay_in(column);
+            (self.page, self.knows_page) = (self.row_number() + 1, true);
+        }
+        // Vite clears the screen by line feeds, so that its text scrolls out of the terminal.
+        let is_last = self.below.is_empty() && self.row.is_unused();
+        let ended =
+            self.above.iter().rev().take_while(|row| row.length() == 0 && row.end.is_some());
+        let blank = ended.count();
+        if is_last && blank >= SCREEN {
+            self.page = self.page.max(self.row_number() - blank as u64);
+        }
+        let from = usize::try_from(self.page - self.first).unwrap_or(usize::MAX);
+        self.move_to_row(from.saturating_add(row));
+    }
+
+    /// Returns whether the cursor is in the first row of the terminal.
+    fn is_at_top(&self) -> bool {
+        self.knows_page && self.page == self.row_number()
+    }
+
+    /// Returns the number of rows between the cursor and the first row of the terminal, if that is known.
+    fn rows_above_on_page(&self) -> usize {
+        match self.row_number().checked_sub(self.page) {
+            Some(rows) if self.knows_page => usize::try_from(rows).unwrap_or(usize::MAX),
+            _ => usize::MAX,
+        }
     }
 
     fn go_to_row(&mut self, row: usize) {
@@ -445,6 +518,14 @@ impl TerminalScreen {
         self.column = Some(column.min(FARTHEST));
         (self.page, self.knows_page) = (self.first, true);
         self.hold();
+    }
+
+    /// Begins an empty page after the screen was erased, which leaves the cursor in its row.
+    fn erase_page(&mut self, is_at_top: bool) {
+        self.new_page();
+        (self.oldest, self.forgets) = (self.first, true);
+        self.knows_page = is_at_top;
+        self.column = None;
     }
 
     fn restore(&mut self, written: &mut WrittenRows) {
