@@ -252,7 +252,10 @@ impl Row {
                 self.written &= to > 0;
             }
             Step::Right(by) => self.column = (self.column + by).min(self.cells.len().max(1000)),
-            Step::Left(by) => self.column = self.column.saturating_sub(by),
+            Step::Left(by) => {
+                self.column = self.column.saturating_sub(by);
+                self.written &= self.column > 0;
+            }
             Step::EraseAll => {
                 self.erase_written(0);
                 self.blanked = self.blanked.take().filter(|_| self.cells.is_empty());
