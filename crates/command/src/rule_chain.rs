@@ -9,10 +9,10 @@ use std::sync::{Arc, LazyLock};
 
 use regex::bytes::RegexSet;
 use tamis_json::limits::Limits;
-use tamis_text::lines::line_splitter::{LineEnd, TextLine};
 use tamis_text::lines::line_stage::{EmitLine, LineStage, StageCounts};
 use tamis_text::lines::pipeline::TextPipeline;
 use tamis_text::lines::rule_ops::StageFactory;
+use tamis_text::lines::{LineEnd, TextLine};
 use tamis_text::notice;
 
 use tamis::text::TextProgram;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use tamis_json::limits::Limits;
 use tamis_json::sink::Sink;
-use tamis_text::lines::line_splitter::LineEnd;
+use tamis_text::lines::LineEnd;
 
 use super::command_filter::{CommandFilter, FilterChoice};
 use super::compared_output::ComparedOutput;

@@ -66,9 +66,9 @@ pub enum ScreenControl {
     Down(u16),
     /// Moves up by one row. In the first row of the screen, the rows move down instead.
     ReverseLineFeed,
-    /// Sets the scrolling region to this number of rows at the top of the screen. `None`: all rows scroll, or the region does
-    /// not begin with the first row. Terminals also move to the first row, but programs put the cursor elsewhere at once.
-    ScrollFirst(Option<NonZero<u16>>),
+    /// Sets the scrolling region (DECSTBM) to this number of rows at the top of the screen. `None`: all rows scroll, or the region
+    /// does not begin with the first row. Terminals also move to the first row, but programs put the cursor elsewhere at once.
+    ScrollingRegion(Option<NonZero<u16>>),
     /// Remembers the place of the cursor.
     Save,
     /// Moves to the remembered place.
@@ -132,7 +132,7 @@ impl SequenceParameters {
     fn control(self, last: u8, see: &mut dyn FnMut(TerminalEvent<'_>)) {
         use ScreenControl::{
             Column, DeleteChars, Down, EraseChars, EraseRow, EraseScreen, HideCursor, InsertBlanks,
-            LeaveScreen, Left, Restore, Right, Row, Save, ScrollFirst, Up,
+            LeaveScreen, Left, Restore, Right, Row, Save, ScrollingRegion, Up,
         };
         if self.is_other {
             return;
@@ -186,7 +186,7 @@ impl SequenceParameters {
             b'@' => control(InsertBlanks(count)),
             // The first and the last row of the scrolling region. A region of one row is invalid.
             b'r' if second == 0 || second > count => {
-                control(ScrollFirst(NonZero::new(second).filter(|_| count == 1)));
+                control(ScrollingRegion(NonZero::new(second).filter(|_| count == 1)));
             }
             b's' => control(Save),
             b'u' => control(Restore),

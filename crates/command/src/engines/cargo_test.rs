@@ -8,8 +8,8 @@
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use tamis_text::lines::line_splitter::{LineEnd, TextLine};
 use tamis_text::lines::line_stage::{EmitLine, LineStage, StageCounts};
+use tamis_text::lines::{LineEnd, TextLine};
 
 pub(super) fn make() -> Box<dyn LineStage> {
     Box::<CargoTestOutput>::default()

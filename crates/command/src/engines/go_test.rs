@@ -10,8 +10,8 @@ use std::sync::LazyLock;
 
 use regex::bytes::{Regex, RegexSet};
 
-use tamis_text::lines::line_splitter::{LineEnd, TextLine};
 use tamis_text::lines::line_stage::{EmitLine, LineStage, StageCounts};
+use tamis_text::lines::{LineEnd, TextLine};
 
 pub(super) fn make() -> Box<dyn LineStage> {
     Box::<GoTestOutput>::default()

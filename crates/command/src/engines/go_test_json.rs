@@ -7,8 +7,8 @@
 
 use std::collections::HashMap;
 
-use tamis_text::lines::line_splitter::{LineEnd, TextLine};
 use tamis_text::lines::line_stage::{EmitLine, LineStage, StageCounts};
+use tamis_text::lines::{LineEnd, TextLine};
 
 /// Maximum number of held bytes.
 const HELD: usize = 8 << 20;

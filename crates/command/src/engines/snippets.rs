@@ -20,8 +20,8 @@ use std::sync::LazyLock;
 
 use regex::bytes::Regex;
 
-use tamis_text::lines::line_splitter::{LineEnd, TextLine};
 use tamis_text::lines::line_stage::{EmitLine, LineStage, StageCounts};
+use tamis_text::lines::{LineEnd, TextLine};
 
 pub(super) fn make() -> Box<dyn LineStage> {
     Box::<SnippetOutput>::default()

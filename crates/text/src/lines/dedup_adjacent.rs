@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::entry_stage::{EmitEntry, EntryRole, EntryStage, HeldEntry, LineEntry};
-use super::line_splitter::LineEnd;
+use super::line_end::LineEnd;
 use super::similarity::{Similarity, add_fold_mark};
 
 /// More bytes than the count at the end of a line can have.

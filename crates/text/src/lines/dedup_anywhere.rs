@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use super::entry_stage::{EmitEntry, EntryStage, HeldEntry, LineEntry};
 use super::headings::is_heading;
-use super::line_splitter::LineEnd;
+use super::line_end::LineEnd;
 use super::similarity::{FOLD_MARK, FoldReach, Similarity, add_fold_mark};
 
 /// Default number of blocks that wait.

@@ -3,7 +3,8 @@
 //! A stage does linear work in its entries, and everything it holds has a limit. Counts refer to input lines: an
 //! entry that replaces several lines has their number, and a heading written by tamis has the number 0.
 
-use super::line_splitter::{LineEnd, TextLine};
+use super::line_end::LineEnd;
+use super::line_sink::TextLine;
 
 /// The role of an entry in the output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

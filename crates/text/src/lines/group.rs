@@ -10,7 +10,7 @@ use std::sync::Arc;
 use regex::bytes::Regex;
 
 use super::entry_stage::{EmitEntry, EntryRole, EntryStage, HeldEntry, LineEntry};
-use super::line_splitter::LineEnd;
+use super::line_end::LineEnd;
 
 pub(super) struct CompiledGroup {
     pub(super) by: Regex,

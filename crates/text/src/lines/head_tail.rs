@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::entry_stage::{EntryRole, HeldEntry, LineEntry};
-use super::line_splitter::LineEnd;
+use super::line_end::LineEnd;
 use super::pattern_list::PatternList;
 use crate::failures::is_message;
 use crate::notice;

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::line_splitter::TextLine;
+use super::line_sink::TextLine;
 use super::line_stage::{EmitLine, LineStage, StageCounts};
 use super::pattern_list::{PatternList, PrefixMatch};
 

@@ -16,51 +16,14 @@
 
 use memchr::memchr_iter;
 
-pub use super::line_end::LineEnd;
+use super::line_end::LineEnd;
+use super::line_sink::{LineSink, TextLine};
 use super::rendered_text::RenderedText;
 use super::terminal_row::{FrameMode, TerminalRow};
 use super::terminal_screen::{TerminalScreen, WrittenRows};
 use crate::ansi::{EraseRange, ScreenControl, Terminal, TerminalEvent, plain};
 
 const CR: u8 = b'\r';
-
-/// A complete line.
-#[derive(Clone, Copy, Debug)]
-pub struct TextLine<'a> {
-    /// Without the line end.
-    pub text: &'a [u8],
-    /// How it ends.
-    pub end: LineEnd,
-}
-
-/// Receives the lines of a [`LineSplitter`].
-pub(super) trait LineSink {
-    fn line(&mut self, line: TextLine<'_>);
-
-    /// Begins a line that exceeds the limit. Returns whether its parts are wanted. If not, the only further call for
-    /// this line is [`lost`](Self::lost), unless it is overwritten.
-    fn begin_long(&mut self, head: &[u8]) -> bool;
-
-    /// Begins a line on release, before it has ended, because a reader may wait for it. Returns whether its parts are
-    /// wanted. If not, the line stays held.
-    fn begin_early(&mut self, head: &[u8]) -> bool;
-
-    /// Whether more of the line is needed to decide whether it looks like a notice.
-    fn is_undecided(&self, head: &[u8]) -> bool;
-
-    /// A part of a line, including its beginning.
-    fn long(&mut self, bytes: &[u8]);
-
-    /// Text that overwrites a line of which parts were passed on; a reader sees it as a new line. `whole` is true if
-    /// it is the rest of the line.
-    fn resume(&mut self, text: &[u8], whole: bool);
-
-    /// The end of a line that was passed on in parts.
-    fn end_long(&mut self, end: LineEnd);
-
-    /// The end of a line that was refused.
-    fn lost(&mut self);
-}
 
 /// Treatment of the open line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -405,6 +368,7 @@ impl LineSplitter {
             self.pass_on(&frame, LineEnd::Lf, take);
         }
         self.overwritten += u64::from(row.erased);
+        // Movements of the cursor count rows without text, too.
         self.written.push(&text);
         let is_line = row.end.is_some() || !text.is_empty();
         if is_line && !row.is_known(&text) {
@@ -434,11 +398,11 @@ impl LineSplitter {
     fn control(&mut self, control: ScreenControl) {
         use ScreenControl::{
             Column, Down, EraseRow, HideCursor, LeaveScreen, Left, NewScreen, Restore,
-            ReverseLineFeed, Row, ScrollFirst, Up,
+            ReverseLineFeed, Row, ScrollingRegion, Up,
         };
-        if let ScrollFirst(_) = control {
-            // It moves nothing, and concerns the rows of a screen.
-            if let Some(screen) = &mut self.screen {
+        if let ScrollingRegion(_) = control {
+            // It moves nothing, and concerns rows that sequences can name. Other screens may begin with any chunk.
+            if let Some(screen) = self.screen.as_mut().filter(|screen| screen.has_page()) {
                 screen.control(control, &mut self.written);
             }
             return;

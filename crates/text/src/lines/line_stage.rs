@@ -7,7 +7,7 @@
 //! A stage does linear work, and everything it holds has a limit. Lines are written in the order in which they are
 //! decided. A stage keeps lines that it does not recognise.
 
-use super::line_splitter::TextLine;
+use super::line_sink::TextLine;
 
 /// Numbers of lines that a stage changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -25,7 +25,8 @@ mod head_tail;
 mod headings;
 mod line_end;
 mod line_patterns;
-pub mod line_splitter;
+mod line_sink;
+mod line_splitter;
 pub mod line_stage;
 mod pattern_cost;
 mod pattern_list;
@@ -55,6 +56,8 @@ pub fn beginning_with(forms: &[&str]) -> Option<regex::bytes::Regex> {
 
 pub use filter::TextFilter;
 pub use filter::ended;
+pub use line_end::LineEnd;
+pub use line_sink::TextLine;
 pub use pattern_list::check as check_pattern;
 pub use pattern_list::{redact_pattern, value_pattern};
 pub use program::TextProgram;

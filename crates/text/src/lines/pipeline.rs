@@ -19,7 +19,9 @@ use tamis_json::sink::Sink;
 
 use super::entry_stage::{self, EntryStage, LineEntry};
 use super::head_tail::{HeadTail, OutputItem};
-use super::line_splitter::{LineEnd, LineSink, LineSplitter, TextLine};
+use super::line_end::LineEnd;
+use super::line_sink::{LineSink, TextLine};
+use super::line_splitter::LineSplitter;
 use super::line_stage::{self, LineStage, StageCounts};
 use super::pending_text::{COMPARE_LIMIT, COMPARE_LIMIT_WITH_NOTICE, PendingText, TextSize};
 use super::program::{CompiledText, TextProgram};

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::line_splitter::TextLine;
+use super::line_sink::TextLine;
 use super::line_stage::{self, EmitLine, LineStage, StageCounts};
 use super::sections::CompiledSection;
 

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use regex::bytes::Regex;
 
-use super::line_splitter::{LineEnd, TextLine};
+use super::line_end::LineEnd;
+use super::line_sink::TextLine;
 
 use super::line_stage::{EmitLine, LineStage, StageCounts};
 

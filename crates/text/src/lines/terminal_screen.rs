@@ -75,12 +75,10 @@ pub(super) struct TerminalScreen {
     column: Option<usize>,
     /// The number of the first held row in the text.
     first: u64,
-    /// The number of the first row of the page.
-    page: u64,
+    /// The number of the first row of the terminal, if it is known.
+    page: Option<u64>,
     /// The number of the first row after the last erased screen. Earlier rows are out of reach.
     oldest: u64,
-    /// Whether the page begins with the first row of the terminal.
-    knows_page: bool,
     /// The number of rows that scroll, if the rows below them do not.
     scrolling: Option<u64>,
     /// Whether a screen was erased, so that no row of it can be taken back.
@@ -106,9 +104,8 @@ impl TerminalScreen {
             below: VecDeque::new(),
             column: None,
             first: 0,
-            page: 0,
+            page: None,
             oldest: 0,
-            knows_page: false,
             scrolling: None,
             forgets: false,
             saved: None,
@@ -127,8 +124,8 @@ impl TerminalScreen {
         }
         self.row.take(text);
         (self.column, self.saved) = (None, None);
-        (self.first, self.page, self.oldest) = (first, 0, 0);
-        (self.knows_page, self.scrolling, self.forgets) = (false, None, false);
+        (self.first, self.page, self.oldest) = (first, None, 0);
+        (self.scrolling, self.forgets) = (None, false);
         (self.quiet, self.holds) = (0, holds);
     }
 
@@ -143,7 +140,7 @@ impl TerminalScreen {
         self.spare.take().unwrap_or_else(|| TerminalRow::new(self.mode))
     }
 
-    /// Number of the row of the cursor.
+    /// Returns the number of the row of the cursor.
     fn row_number(&self) -> u64 {
         self.first + self.above.len() as u64
     }
@@ -250,11 +247,11 @@ impl TerminalScreen {
     /// Inserts rows if the cursor would move down into the page, or out of the rows that scroll, by moving `count` rows.
     /// Otherwise text would overwrite the bar that apt writes into the last row. Returns whether rows were inserted.
     fn insert_rows(&mut self, count: usize) -> bool {
+        let Some(mut page) = self.page else { return false };
         let row = self.row_number();
         let end = match self.scrolling {
-            _ if !self.knows_page => return false,
-            _ if row < self.page => self.page,
-            Some(scrolling) if row < self.page + scrolling => self.page + scrolling,
+            _ if row < page => page,
+            Some(scrolling) if row < page + scrolling => page + scrolling,
             _ => return false,
         };
         let room = usize::try_from(end - row).unwrap_or(usize::MAX);
@@ -262,10 +259,11 @@ impl TerminalScreen {
             let row = self.new_row();
             self.below.insert(self.below.len().min(room - 1), row);
             if let Some((saved, _)) = &mut self.saved {
-                *saved += u64::from(*saved >= self.page);
+                *saved += u64::from(*saved >= page);
             }
-            self.page += 1;
+            page += 1;
         }
+        self.page = Some(page);
         room <= count
     }
 
@@ -295,7 +293,7 @@ impl TerminalScreen {
         let row = self.new_row();
         self.above.push_back(std::mem::replace(&mut self.row, row));
         self.above.append(&mut self.below);
-        self.finish(self.above.len());
+        self.finish_above();
         self.column = None;
     }
 
@@ -304,7 +302,7 @@ impl TerminalScreen {
         if !self.below.is_empty() {
             self.finish_all();
         }
-        self.finish(self.above.len());
+        self.finish_above();
         self.column = None;
         let row = self.new_row();
         std::mem::replace(&mut self.row, row)
@@ -322,7 +320,7 @@ impl TerminalScreen {
             before.adopt(last.take().unwrap_or_default());
             last = Some(before);
         }
-        self.finish(self.above.len());
+        self.finish_above();
         self.done.extend(last);
     }
 
@@ -332,10 +330,10 @@ impl TerminalScreen {
         !self.done.is_empty() || waiting > 0 && (self.above.is_empty() || waiting > FRAMES)
     }
 
-    /// Ends the rows above that of the cursor if too many of its frames wait for them.
+    /// Ends the rows above the cursor if too many of its frames wait for them.
     pub(super) fn limit_frames(&mut self) {
         if self.row.waiting_bytes() > FRAMES {
-            self.finish(self.above.len());
+            self.finish_above();
         }
     }
 
@@ -348,8 +346,8 @@ impl TerminalScreen {
     pub(super) fn control(&mut self, control: ScreenControl, written: &mut WrittenRows) {
         use ScreenControl::{
             Column, DeleteChars, Down, EraseChars, EraseRow, EraseScreen, HideCursor, InsertBlanks,
-            LeaveScreen, Left, NewScreen, Restore, ReverseLineFeed, Right, Row, Save, ScrollFirst,
-            Up,
+            LeaveScreen, Left, NewScreen, Restore, ReverseLineFeed, Right, Row, Save,
+            ScrollingRegion, Up,
         };
         self.row.sequence(match control {
             Column(to) => to.saturating_add(1),
@@ -371,14 +369,14 @@ impl TerminalScreen {
                 self.up(usize::from(count).min(most), written);
             }
             Down(count) => self.down(usize::from(count)),
-            ReverseLineFeed if self.rows_above_on_page() == 0 => self.new_page(),
+            ReverseLineFeed if self.is_at_top() => self.new_page(),
             ReverseLineFeed => self.up(1, written),
             Row(row) => self.move_to_page(usize::from(row)),
-            ScrollFirst(rows) => {
+            ScrollingRegion(rows) => {
                 self.scrolling = rows.map(|rows| u64::from(rows.get()));
                 // The cursor is at most in the row below them. Earlier rows have scrolled out of the terminal.
-                let page = self.row_number().saturating_sub(self.scrolling.unwrap_or(u64::MAX));
-                self.page = self.page.max(page);
+                let begin = self.row_number().saturating_sub(self.scrolling.unwrap_or(u64::MAX));
+                self.page = self.page.map(|page| page.max(begin));
             }
             Save => {
                 let column = self.column();
@@ -464,37 +462,47 @@ impl TerminalScreen {
 
     /// Moves to a row of the page.
     fn move_to_page(&mut self, row: usize) {
-        if !self.knows_page || self.page < self.first {
-            // The last row before the page stays, because the cursor may return to it.
-            let column = self.column();
-            self.go_to_row(self.rows() - 1);
-            self.finish_above();
-            self.stay_in(column);
-            (self.page, self.knows_page) = (self.row_number() + 1, true);
-        }
-        // Vite clears the screen by line feeds, so that its text scrolls out of the terminal.
-        let is_last = self.below.is_empty() && self.row.is_unused();
-        let ended =
-            self.above.iter().rev().take_while(|row| row.length() == 0 && row.end.is_some());
-        let blank = ended.count();
-        if is_last && blank >= SCREEN {
-            self.page = self.page.max(self.row_number() - blank as u64);
-        }
-        let from = usize::try_from(self.page - self.first).unwrap_or(usize::MAX);
+        let page = match self.page.filter(|page| *page >= self.first) {
+            Some(page) => page.max(self.after_blank_screen()),
+            None => {
+                // The last row before the page stays, because the cursor may return to it.
+                let column = self.column();
+                self.go_to_row(self.rows() - 1);
+                self.finish_above();
+                self.stay_in(column);
+                self.row_number() + 1
+            }
+        };
+        self.page = Some(page);
+        let from = usize::try_from(page - self.first).unwrap_or(usize::MAX);
         self.move_to_row(from.saturating_add(row));
+    }
+
+    /// Returns the number of the row after all text, if so many line feeds follow that the text has scrolled out of the
+    /// terminal. Vite clears the screen in this way.
+    fn after_blank_screen(&self) -> u64 {
+        if !self.below.is_empty() || !self.row.is_unused() {
+            return 0;
+        }
+        let is_blank = |row: &&TerminalRow| row.length() == 0 && row.end.is_some();
+        let blank = self.above.iter().rev().take_while(is_blank).count();
+        if blank < SCREEN { 0 } else { self.row_number() - blank as u64 }
+    }
+
+    /// Returns whether the first row of the terminal is known.
+    pub(super) fn has_page(&self) -> bool {
+        self.page.is_some()
     }
 
     /// Returns whether the cursor is in the first row of the terminal.
     fn is_at_top(&self) -> bool {
-        self.knows_page && self.page == self.row_number()
+        self.page == Some(self.row_number())
     }
 
     /// Returns the number of rows between the cursor and the first row of the terminal, if that is known.
     fn rows_above_on_page(&self) -> usize {
-        match self.row_number().checked_sub(self.page) {
-            Some(rows) if self.knows_page => usize::try_from(rows).unwrap_or(usize::MAX),
-            _ => usize::MAX,
-        }
+        let rows = self.page.and_then(|page| self.row_number().checked_sub(page));
+        rows.and_then(|rows| usize::try_from(rows).ok()).unwrap_or(usize::MAX)
     }
 
     fn go_to_row(&mut self, row: usize) {
@@ -516,7 +524,7 @@ impl TerminalScreen {
         let column = self.column();
         self.finish_all();
         self.column = Some(column.min(FARTHEST));
-        (self.page, self.knows_page) = (self.first, true);
+        self.page = Some(self.first);
         self.hold();
     }
 
@@ -524,7 +532,7 @@ impl TerminalScreen {
     fn erase_page(&mut self, is_at_top: bool) {
         self.new_page();
         (self.oldest, self.forgets) = (self.first, true);
-        self.knows_page = is_at_top;
+        self.page = self.page.filter(|_| is_at_top);
         self.column = None;
     }
 

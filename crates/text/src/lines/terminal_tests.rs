@@ -6,6 +6,7 @@
 
 use std::num::NonZero;
 
+use regex::Regex;
 use tamis_testkit::effort::share;
 use tamis_testkit::paths;
 use tamis_testkit::prng::Prng;
@@ -186,6 +187,19 @@ fn a_bar_at_the_bottom_is_one_row_apart_from_the_text() {
         expected.push("Progress: [199%] [###...]".to_owned());
         assert_eq!(found(text.as_bytes()), expected, "{begin:?} {rows}");
     }
+}
+
+/// apt leaves the text by `ESC 7` and returns by `ESC 8`, so the text of a row is what follows its last carriage return and
+/// `ESC 8`.
+#[test]
+fn a_recorded_bar_is_one_row_apart_from_the_text() {
+    let session = paths::read("corpus/terminal/24-rows/apt.raw");
+    let sequence = Regex::new(r"\x1b\[[0-9;]*[A-Za-z]").unwrap();
+    let text = sequence.replace_all(str::from_utf8(&session).unwrap(), "");
+    let last = |row: &str, by| row.rsplit(by).next().unwrap_or_default().trim_end().to_owned();
+    let lines: Vec<String> =
+        text.split("\r\n").map(|row| last(&last(row, "\x1b8"), "\r")).collect();
+    assert_eq!(found(&session), rows(&lines.join("\n")));
 }
 
 /// `gh run watch` repaints the screen in the first of these ways (`iostreams.go` of cli/cli). Zig repaints its tree of tasks in the
