@@ -4,7 +4,7 @@
 //! The machine handles masks and grammar, but no rules. [`guide`] explains it: the states and modes, the code that
 //! handles each token, one block followed from the scan to the output, the offsets of errors, and the invariants.
 //!
-//! - `walk.rs` goes token by token and detects every error of the grammar.
+//! - `walk.rs` goes token by token and detects every error of the grammar. `walk_end.rs` has the ways in which it ends.
 //! - `fast_path.rs` carries out the policies of handlers ([`Policy`](crate::policy::Policy)) with the loops of
 //!   `members.rs`. Most members and elements never reach the walk. These shortcuts never report an error of their own:
 //!   they stop before anything that is not plain and leave it to the walk.
@@ -29,6 +29,7 @@ mod skip_container;
 #[cfg(test)]
 mod tests;
 mod walk;
+mod walk_end;
 
 use crate::error::{Error, ErrorKind, Raise};
 use crate::fast_paths::{FastPath, is_off};
@@ -41,6 +42,7 @@ use crate::{Handler, Interest, ValueKind};
 pub use ahead::{AheadEvent, ObjectAhead};
 use pending_member::PendingMember;
 use skip_container::LONG;
+use walk_end::{WalkEnd, WalkError, bad};
 
 /// The settings of a run.
 #[derive(Clone, Debug)]
@@ -150,35 +152,6 @@ struct WindowContext<'a> {
     base: usize,
     /// End of the bytes that may be examined: the end of the window, or its first invalid byte.
     limit: usize,
-}
-
-/// An error, which ends a walk before the last token.
-struct WalkError {
-    at: usize,
-    raise: Raise,
-    /// The error is inside the current member or element, so its path includes it.
-    inside: bool,
-    in_string: bool,
-    /// The place is the byte before `at`, which may be in an earlier chunk.
-    before: bool,
-}
-
-impl WalkError {
-    fn one_byte_before(self) -> Self {
-        Self { before: true, ..self }
-    }
-
-    fn new(at: usize, raise: Raise, inside: bool) -> Self {
-        Self { at, raise, inside, in_string: false, before: false }
-    }
-}
-
-/// The normal end of a walk.
-enum WalkEnd {
-    /// Continue with this token, in the mode that is set now.
-    Next(usize),
-    /// The handler stopped the run.
-    Stop,
 }
 
 impl WindowContext<'_> {
@@ -588,9 +561,4 @@ pub fn read_within(
     machine.skip_prefix(prefix);
     machine.feed(Scanner::new(), text, h)?;
     machine.end(h)
-}
-
-#[cold]
-fn bad(at: usize, message: &'static str, inside: bool) -> WalkError {
-    WalkError::new(at, Raise::new(ErrorKind::Syntax, message), inside)
 }

@@ -60,6 +60,8 @@ mod utf8;
 mod words;
 
 #[cfg(test)]
+mod bracket_tests;
+#[cfg(test)]
 mod tests;
 
 use crate::fast_paths::{FastPath, is_off};

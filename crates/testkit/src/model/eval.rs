@@ -11,7 +11,7 @@ use super::dom::{Member, Node, Value, quote};
 use super::paths::{Path, Seen, Token};
 use super::places::{Places, pointer};
 use super::projections::Found;
-use super::removal::{exclude_item, removed};
+use super::removal::{drop_members, exclude_item, removed, retain};
 use super::root::{Target, extracted, locate};
 use super::rules::{Root, Rules, Source};
 use super::shape;
@@ -210,62 +210,6 @@ fn other_shape(rules: &Rules, document: &Node) -> Result<Verdict, Verdict> {
     }
     let report = Expected { skipped: Some("shape"), ..Expected::default() };
     Ok(Verdict::Passes { output: document.minified(), report: Box::new(report) })
-}
-
-/// The part of a value that `retain` keeps. `None` if it keeps nothing.
-fn retain(node: &Node, places: &Places<'_>) -> Option<Node> {
-    if places.hit {
-        return Some(node.clone());
-    }
-    let value = match &node.value {
-        Value::Scalar(_) => return None,
-        Value::Array(elements) => {
-            let elements = elements.iter().enumerate();
-            Value::Array(
-                elements.filter_map(|(at, node)| retain(node, &places.element(at))).collect(),
-            )
-        }
-        Value::Object(members) => {
-            let kept = members.iter().filter_map(|member| {
-                let node = retain(&member.node, &places.member(member.name.as_deref()))?;
-                Some(Member { node, ..member.clone() })
-            });
-            Value::Object(kept.collect())
-        }
-    };
-    let nothing = match &value {
-        Value::Array(elements) => elements.is_empty(),
-        Value::Object(members) => members.is_empty(),
-        Value::Scalar(_) => false,
-    };
-    if nothing { None } else { Some(Node { at: node.at, value }) }
-}
-
-/// Removes null members and, from the leaves up, empty members.
-fn drop_members(node: &Node, rules: &Rules) -> Node {
-    let value = match &node.value {
-        Value::Scalar(_) => node.value.clone(),
-        Value::Array(elements) => {
-            Value::Array(elements.iter().map(|node| drop_members(node, rules)).collect())
-        }
-        Value::Object(members) => {
-            let mut kept = Vec::new();
-            for member in members {
-                let node = drop_members(&member.node, rules);
-                let null = node.is("null");
-                let empty = match &node.value {
-                    Value::Scalar(text) => text == "\"\"",
-                    Value::Array(elements) => elements.is_empty(),
-                    Value::Object(members) => members.is_empty(),
-                };
-                if !(null && rules.drop_nulls || empty && rules.drop_empty) {
-                    kept.push(Member { node, ..member.clone() });
-                }
-            }
-            Value::Object(kept)
-        }
-    };
-    Node { at: node.at, value }
 }
 
 pub(super) struct State<'a> {

@@ -1,7 +1,8 @@
-//! `exclude` and `omit` in terms of the model.
+//! The removal of parts of a tree: by `retain`, `exclude` and `omit`, and of null or empty members.
 
 use super::dom::{Member, Node, Value};
 use super::places::Places;
+use super::rules::Rules;
 
 /// Applies `exclude` to an item. Each element of an item that is an array is treated as an item.
 pub(crate) fn exclude_item(node: &Node, places: &Places<'_>) -> Node {
@@ -56,4 +57,60 @@ pub(crate) fn removed(before: &Node, after: &Node) -> usize {
         }
     }
     count
+}
+
+/// The part of a value that `retain` keeps. `None` if it keeps nothing.
+pub(super) fn retain(node: &Node, places: &Places<'_>) -> Option<Node> {
+    if places.hit {
+        return Some(node.clone());
+    }
+    let value = match &node.value {
+        Value::Scalar(_) => return None,
+        Value::Array(elements) => {
+            let elements = elements.iter().enumerate();
+            Value::Array(
+                elements.filter_map(|(at, node)| retain(node, &places.element(at))).collect(),
+            )
+        }
+        Value::Object(members) => {
+            let kept = members.iter().filter_map(|member| {
+                let node = retain(&member.node, &places.member(member.name.as_deref()))?;
+                Some(Member { node, ..member.clone() })
+            });
+            Value::Object(kept.collect())
+        }
+    };
+    let nothing = match &value {
+        Value::Array(elements) => elements.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::Scalar(_) => false,
+    };
+    if nothing { None } else { Some(Node { at: node.at, value }) }
+}
+
+/// Removes null members and, from the leaves up, empty members.
+pub(super) fn drop_members(node: &Node, rules: &Rules) -> Node {
+    let value = match &node.value {
+        Value::Scalar(_) => node.value.clone(),
+        Value::Array(elements) => {
+            Value::Array(elements.iter().map(|node| drop_members(node, rules)).collect())
+        }
+        Value::Object(members) => {
+            let mut kept = Vec::new();
+            for member in members {
+                let node = drop_members(&member.node, rules);
+                let null = node.is("null");
+                let empty = match &node.value {
+                    Value::Scalar(text) => text == "\"\"",
+                    Value::Array(elements) => elements.is_empty(),
+                    Value::Object(members) => members.is_empty(),
+                };
+                if !(null && rules.drop_nulls || empty && rules.drop_empty) {
+                    kept.push(Member { node, ..member.clone() });
+                }
+            }
+            Value::Object(kept)
+        }
+    };
+    Node { at: node.at, value }
 }

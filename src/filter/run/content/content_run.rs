@@ -27,9 +27,11 @@
 //!
 //! Text passes through [`ContentCleaner`] and [`Cut`] in all cases, so "unchanged" output is also cleaned and cut.
 
+mod json_fields;
+
 use std::sync::Arc;
 
-use tamis_json::error::{Error, ErrorKind, LimitName, Raise};
+use tamis_json::error::{Error, ErrorKind, Raise};
 use tamis_json::hold::Hold;
 use tamis_json::limits::{Limits, Meter};
 use tamis_json::sink::Sink;
@@ -40,7 +42,6 @@ use tamis_text::notice;
 use tamis_text::secrets::{SecretSearch, TextForm};
 
 use super::cleaner::ContentCleaner;
-use super::fields::ContentFields;
 use crate::filter::compile::nested::ContentRules;
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::options::CallOptions;
@@ -451,97 +452,6 @@ impl ContentRun {
         Ok(())
     }
 
-    /// Emits the text of the fields of a JSON response: of those that `extract` names, or else of the usual ones.
-    ///
-    /// The held document is read at most once for each of the two programs, and once more if it is emitted unchanged.
-    fn end_json(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
-        let mut hold = std::mem::take(&mut self.hold);
-        let compiled = Arc::clone(&self.compiled);
-        let Some(rules) = compiled.content_rules() else { return Ok(()) };
-        let limits = self.limits.clone();
-        let extract = rules.extract.as_ref().map(|program| (program, false));
-        for (program, first) in extract.into_iter().chain([(&rules.usual, true)]) {
-            // Fields without text count as a miss: the usual fields are tried next.
-            match ContentFields::read(program, first, &mut hold, &limits) {
-                Ok(fields) => {
-                    let peak = fields.bytes();
-                    self.meter
-                        .charge(LimitName::Item, limits.item(), 0, peak)
-                        .map_err(|raise| Error::at(raise, 0, String::new()))?;
-                    for text in fields.texts() {
-                        self.field(&text, sink);
-                    }
-                    self.meter.release(peak);
-                    if self.spoke {
-                        self.from = Some(ContentSource::Fields);
-                        return Ok(());
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::Miss => {}
-                // Plain text may begin like JSON.
-                Err(error) if is_no_json(&error) => {
-                    // A spec that names fields expects JSON. An invalid or truncated document is then an error.
-                    if rules.extract.is_some() {
-                        return Err(error);
-                    }
-                    let offset = error.offset().unwrap_or_default();
-                    self.note = Some(format!(
-                        "the document begins like JSON, but is invalid at byte {offset}: it is treated as text"
-                    ));
-                    // The encoding is declared near the beginning, as for any other text.
-                    let mut beginning = Vec::new();
-                    hold.visit(
-                        |piece| {
-                            let room = SNIFFED.saturating_sub(beginning.len());
-                            beginning.extend_from_slice(piece.get(..room).unwrap_or(piece));
-                            Ok(beginning.len() < SNIFFED)
-                        },
-                        |raise| Hold::place(&limits, raise),
-                    )?;
-                    self.whole(hold, Decoder::new(&beginning), sink)?;
-                    self.from = Some(ContentSource::Text);
-                    return Ok(());
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        self.note = Some("no text was found in the response: it is unchanged".to_owned());
-        // Nothing was emitted. The document is not separated from anything.
-        self.apart = false;
-        self.whole(hold, Decoder::new(b""), sink)
-    }
-
-    /// Emits the text of a field, which may be a page. A page is emitted as a document would be: its content, else all
-    /// of its visible text, else the notice that its text is hidden, else its source.
-    fn field(&mut self, text: &str, sink: &mut dyn Sink) {
-        if !has_text(text) {
-            return;
-        }
-        if !is_html(text) {
-            self.say(text.trim_end(), sink);
-            self.apart = true;
-            return;
-        }
-        // For this field only.
-        let spoke = std::mem::take(&mut self.spoke);
-        let mut hid = false;
-        for mut page in [Page::new(self.markdown()), Page::again(self.markdown())] {
-            let early = page.push(text);
-            self.say(&early, sink);
-            hid = self.end_page(page, sink);
-            if self.spoke {
-                break;
-            }
-        }
-        if !self.spoke && hid {
-            self.hidden(sink);
-        } else if !self.spoke {
-            self.say(text.trim_end(), sink);
-        }
-        self.apart = true;
-        self.spoke |= spoke;
-    }
-
     /// Adds to the report. After an error only the held bytes are reported.
     pub(super) fn report(&self, report: &mut Report) {
         report.held_peak_bytes += self.meter.peak();
@@ -583,11 +493,6 @@ fn text_limit(
         Budget::Bytes(bytes) => TextLimit::Bytes(bytes),
         Budget::Tokens(tokens) => TextLimit::Tokens(tokens, vocabulary),
     })
-}
-
-/// Returns whether an error means that the document is not JSON.
-fn is_no_json(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Syntax | ErrorKind::UnexpectedEnd | ErrorKind::Encoding)
 }
 
 /// Returns the search for credentials in the content, if the program has one.
